@@ -44,9 +44,38 @@ _MOTIONS = (
 )
 
 
+# Examples in docstrings that take seconds: they build a graph, a choreography or a crowd.
+_SLOW_EXAMPLES = (
+    "blending.player.ScenePlayer",
+    "crowd.built_in.",
+    "crowd.couples.couple_steps",
+    "crowd.learned.learned_steps",
+    "dance.dancing.dance.beats_on_time",
+    "demo.waltz.march_takes",
+    "evaluation.reconstruction.",
+    "fat_graph.build.fat_graph",
+    "fat_graph.graph.FatGraph.walk",
+    "formats.own_character.load_character",
+    "library.annotations.BeatCollection.edit",
+    "library.collections.ParametricCollection",
+    "library.dance_verbs.DanceVerbs.",
+    "library.find_verbs.FindVerbs.clusters",
+    "library.motion_verbs.MotionVerbs.",
+    "motion_graph.graph.MotionGraph.walk",
+    "parametric.artifact.save_parametric",
+    "plots.figures.filmstrip.write_worst_second",
+    "plots.matching_coverage.write_coverage",
+    "plots.parametric.write_parameter_space",
+)
+
+
 def pytest_collection_modifyitems(items) -> None:
-    """Sort by the place of the file in `_FIRST`."""
+    """Sort by the place of the file in `_FIRST`, and mark slow examples."""
     items.sort(key=lambda item: _rank(item.nodeid))
+    slow = tuple(f"::motionloom.{name}" for name in _SLOW_EXAMPLES)
+    for item in items:
+        if item.nodeid.startswith("src/") and any(name in item.nodeid for name in slow):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

@@ -5,65 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
 from motionloom.errors import InvalidInput
 from reproduction.data import Data
 
-__all__ = ["Claim", "Data", "Paper", "Rule", "not_tested", "report"]
+__all__ = ["Claim", "Data", "Paper", "not_tested", "report"]
 
 HOLDS, FAILS, NOT_TESTED = "holds", "does not hold", "not tested"
 Number = float | int
 Table = tuple[Sequence[str], Sequence[Sequence[object]]]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule of ours that a paper does not have, and the setting that switches it off.
-
-    Attributes
-    ----------
-    rule : str
-        The rule, in one sentence.
-    settings : type
-        Settings with a preset of the paper.
-    setting : str
-        Name of the setting; ``"expansion.clear"`` names a setting of a group.
-    off : object
-        Value that switches the rule off.
-    reason : str
-        Why the preset keeps the rule; empty if the preset switches it off.
-
-    Examples
-    --------
-    >>> from motionloom.library.settings import LazyGraph
-    >>> rule = Rule("Ranked by the mean.", LazyGraph, "rank", off="sum")
-    >>> rule.default, rule.preset("kt10")
-    ('distance', 'sum')
-    """
-
-    rule: str
-    settings: type
-    setting: str
-    off: object
-    reason: str = ""
-
-    @property
-    def default(self) -> object:
-        """Default value of the setting."""
-        return attrgetter(self.setting)(self.settings())
-
-    def preset(self, paper: str) -> object:
-        """Value of the setting in the preset of a paper."""
-        return attrgetter(self.setting)(getattr(self.settings, paper)())
-
-    def row(self, paper: str) -> list[str]:
-        """Cells of a table: rule, setting, default, preset."""
-        name = f"`{self.settings.__name__}.{self.setting}`"
-        preset = f"`{self.preset(paper)!r}`" + (f" ({self.reason})" if self.reason else "")
-        return [self.rule, name, f"`{self.default!r}`", preset]
 
 
 @dataclass(frozen=True)
@@ -84,8 +36,6 @@ class Paper:
         The contribution of the paper and how well it can be reproduced, in a few sentences.
     pages : tuple of str
         Paths in ``docs`` of pages about its methods.
-    rules : tuple of Rule
-        Every rule of ours in the methods of the paper.
     """
 
     key: str
@@ -94,7 +44,6 @@ class Paper:
     title: str
     summary: str
     pages: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,8 +155,8 @@ def report(module: ModuleType, data: Data, *, only: str = "") -> dict[str, Any]:
     Returns
     -------
     report : dict
-        ``{name, slug, authors, title, summary, pages, rules, seconds, claims: [...]}``. Seconds
-        are processor time, by part.
+        ``{name, slug, authors, title, summary, pages, seconds, claims: [...]}``. Seconds are
+        processor time, by part.
     """
     paper: Paper = module.PAPER
     parts: Sequence[Part] = [part for part in module.PARTS if only in part.__name__]
@@ -227,7 +176,6 @@ def report(module: ModuleType, data: Data, *, only: str = "") -> dict[str, Any]:
         "title": paper.title,
         "summary": paper.summary,
         "pages": list(paper.pages),
-        "rules": [rule.row(paper.key) for rule in paper.rules],
         "seconds": seconds,
         "claims": claims,
     }

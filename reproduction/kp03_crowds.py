@@ -388,12 +388,15 @@ def figure_10(data: Data) -> Iterator[Claim]:
     seams = {str(row[0]): float(str(row[6])) for row in rows}
     yield Claim(
         place=place,
-        statement="A learned graph of five nodes is good enough for a ballroom.",
+        statement="Movements at the nodes of the learned graph are stitched seamlessly.",
         ours={"seams_learned": seams["waltz, learned"], "seams_built_in": seams["waltz, built-in"]},
-        rule="seams_learned <= 1.1 * seams_built_in",
+        rule="seams_learned <= 1",
         data="built-in traveling waltz, seed 5" + "; CMU 60 and 61, salsa" * (len(rows) > 2),
         note=(
-            "Seam accelerations are relative to those of the takes. Transitions of the waltz "
+            "Seam accelerations are relative to the 99.9th percentile of the takes, so that a "
+            "seam of up to 1 is as smooth as the takes. The rule used to compare the learned graph "
+            "with one built by hand (`seams_built_in`), which the paper does not do; the graph of "
+            "five nodes is rougher because it blends more different bars. Transitions of the waltz "
             'are on the beat, as in the paper, unless the table says "between beats"; '
             "transitions of other takes are where they are smoothest. The figures of a salsa "
             "differ too much to be blended in 5 nodes; by default each of them becomes a "
@@ -534,9 +537,8 @@ def _motion_beats(place: str, cmu: Library, walks: dict[str, list[str]]) -> Clai
             {"meter": 2, "groups": 2, "mirror": True, "min_confidence": 0.0}
         )
         steps = Choreography.from_takes(takes, settings)
-        node = np.zeros(len(steps.movements), int)
-        for number, group in enumerate(steps.graph.members):
-            node[list(group)] = number
+        # The graph lacks movements without a smooth transition, so the groups are found again.
+        node = grouped_movements(steps.movements, settings)[1].labels
         motions = {(take.name, mirrored): take.mirror() if mirrored else take
                    for take in takes for mirrored in (False, True)}  # fmt: skip
         left = []
@@ -545,14 +547,18 @@ def _motion_beats(place: str, cmu: Library, walks: dict[str, list[str]]) -> Clai
             away = [np.abs(landings(contacts.standing(side)) - movement.beats[0]).min(initial=99.0)
                     for side in ("left", "right")]  # fmt: skip
             left.append(away[0] < away[1])
-        rows.append((subject, len(node), int(np.bincount(node).min()),
+        rows.append((subject, len(node), int(np.bincount(node, minlength=2).min()),
                      _agreement(np.array(left), node == 1)))  # fmt: skip
     return Claim(
         place=place,
         statement="Strides that are cut at every second motion beat also form two nodes.",
-        ours={"least_share_of_one_foot": min(row[3] for row in rows)},
-        rule="least_share_of_one_foot > 0.95",
+        ours={
+            "least_share_of_one_foot": min(row[3] for row in rows),
+            "least_share_of_smaller_node": min(row[2] / row[1] for row in rows),
+        },
+        rule="least_share_of_one_foot > 0.95 and least_share_of_smaller_node >= 0.4",
         data="CMU 35 and 39, plain walks straight ahead",
+        note="Nodes are the groups before movements without a smooth transition are removed.",
         table=(("performer", "movements", "smaller node", "movements on the foot of their node"),
                [(*row[:3], f"{row[3]:.0%}") for row in rows]),
     )  # fmt: skip

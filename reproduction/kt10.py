@@ -15,47 +15,109 @@ from reproduction import kt10_hits as hits
 from reproduction import kt10_matching as matching
 from reproduction import kt10_poses as poses
 from reproduction import kt10_reconstruction as reconstruction
-from reproduction.claims import Paper, Rule
+from reproduction.claims import Paper
+from reproduction.our_rules import OurRule
 
 _EVERY = (0.0, float("inf"))
 # Not listed, because they do not change results: the bucket index instead of a kd-tree, and
 # distances as root mean squares over joints instead of norms.
-RULES = (
-    Rule("A match has half to twice the speed of the query.", LazyGraph, "steps", off="classic"),
-    Rule("Paths skip query frames without a neighbor, and are then aligned exactly.",
-         LazyGraph, "bridge", off=0),
-    Rule("Matches are ranked by the mean distance per aligned pair, not by the sum.",
-         LazyGraph, "rank", off="sum"),
-    Rule("If two matches overlap, only the closer one is kept.", LazyGraph, "max_overlap",
-         off=1.0, reason="the paper counts matches, so one per occurrence"),
-    Rule("New members of a query expansion must have a clear time alignment.",
-         SearchSettings, "expansion.clear", off=False),
-    Rule("Members are half to twice as long as the query.",
-         SearchSettings, "expansion.member_lengths", off=_EVERY),
-    Rule("Members keep their start and end if they are found again.",
-         SearchSettings, "expansion.average_ranges", off=True),
-    Rule("16 neighbors of each frame are found instead of 256.", NeighborSettings, "k", off=256),
-    Rule("Headings are a path through candidates scored by the library.",
-         ReconstructSettings, "rules.heading_path", off=False),
-    Rule("Poses of the first pass are smoothed without their heading.",
-         ReconstructSettings, "rules.upright_smoothing", off=False),
-    Rule("Sequences are solved in two passes.", ReconstructSettings, "rules.two_passes", off=False),
-    Rule("Frames are solved with later frames in view.", ReconstructSettings, "mode", off="online"),
-    Rule("Markers are matched loosely first.", ReconstructSettings, "rules.slacks", off=()),
-    Rule("Feet in contact are held in place.", ReconstructSettings, "rules.hold_feet", off=False),
-    Rule("Joints stay in the range of the library.",
-         ReconstructSettings, "rules.joint_limits", off=False),
-    Rule("Nearer poses have more weight in a local model.",
-         ReconstructSettings, "rules.near_weights", off=False),
-    Rule("Only a part of the last step is extrapolated.",
-         ReconstructSettings, "rules.damping", off=1.0),
-    Rule("Base poses of fat graphs are compared by windows.",
-         FatGraphSettings, "features", off="e15"),
-    Rule("Fat graphs get base poses of fast gaits, and generated transitions between gaits.",
-         FatGraphSettings, "bridge", off=False),
-    Rule("All neighbors of a frame are counted, not at most k.", FatGraphSettings, "k", off=256,
-         reason="the paper gives no k; with 256, most frames of captured walks reach the limit"),
-)  # fmt: skip
+OUR_RULES = (
+    OurRule("A match has half to twice the speed of the query.", LazyGraph, "steps", off="classic"),
+    OurRule(
+        "Paths skip query frames without a neighbor, and are then aligned exactly.",
+        LazyGraph,
+        "bridge",
+        off=0,
+    ),
+    OurRule(
+        "Matches are ranked by the mean distance per aligned pair, not by the sum.",
+        LazyGraph,
+        "rank",
+        off="sum",
+    ),
+    OurRule(
+        "If two matches overlap, only the closer one is kept.",
+        LazyGraph,
+        "max_overlap",
+        off=1.0,
+        reason="the paper counts matches, so one per occurrence",
+    ),
+    OurRule(
+        "New members of a query expansion must have a clear time alignment.",
+        SearchSettings,
+        "expansion.clear",
+        off=False,
+    ),
+    OurRule(
+        "Members are half to twice as long as the query.",
+        SearchSettings,
+        "expansion.member_lengths",
+        off=_EVERY,
+    ),
+    OurRule(
+        "Members keep their start and end if they are found again.",
+        SearchSettings,
+        "expansion.average_ranges",
+        off=True,
+    ),
+    OurRule("16 neighbors of each frame are found instead of 256.", NeighborSettings, "k", off=256),
+    OurRule(
+        "Headings are a path through candidates scored by the library.",
+        ReconstructSettings,
+        "rules.heading_path",
+        off=False,
+    ),
+    OurRule(
+        "Poses of the first pass are smoothed without their heading.",
+        ReconstructSettings,
+        "rules.upright_smoothing",
+        off=False,
+    ),
+    OurRule(
+        "Sequences are solved in two passes.", ReconstructSettings, "rules.two_passes", off=False
+    ),
+    OurRule(
+        "Frames are solved with later frames in view.", ReconstructSettings, "mode", off="online"
+    ),
+    OurRule("Markers are matched loosely first.", ReconstructSettings, "rules.slacks", off=()),
+    OurRule(
+        "Feet in contact are held in place.", ReconstructSettings, "rules.hold_feet", off=False
+    ),
+    OurRule(
+        "Joints stay in the range of the library.",
+        ReconstructSettings,
+        "rules.joint_limits",
+        off=False,
+    ),
+    OurRule(
+        "Nearer poses have more weight in a local model.",
+        ReconstructSettings,
+        "rules.near_weights",
+        off=False,
+    ),
+    OurRule(
+        "Only a part of the last step is extrapolated.",
+        ReconstructSettings,
+        "rules.damping",
+        off=1.0,
+    ),
+    OurRule(
+        "Base poses of fat graphs are compared by windows.", FatGraphSettings, "features", off="e15"
+    ),
+    OurRule(
+        "Fat graphs get base poses of fast gaits, and generated transitions between gaits.",
+        FatGraphSettings,
+        "bridge",
+        off=False,
+    ),
+    OurRule(
+        "All neighbors of a frame are counted, not at most k.",
+        FatGraphSettings,
+        "k",
+        off=256,
+        reason="the paper gives no k; with 256, most frames of captured walks reach the limit",
+    ),
+)
 
 PAPER = Paper(
     key="kt10",
@@ -79,7 +141,6 @@ PAPER = Paper(
         "explanation/fat-graphs.md",
         "explanation/reconstruction.md",
     ),
-    rules=RULES,
 )
 PARTS = (
     poses.figure_1,

@@ -17,6 +17,7 @@ from motionloom.settings import Settings, presets_of
 from reproduction import PAPERS
 from reproduction.claims import FAILS, HOLDS, NOT_TESTED
 from reproduction.data import CREDITS
+from reproduction.our_rules import HEADER, rows_of
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "evidence" / "papers.md"
@@ -141,14 +142,13 @@ def markdown(report: dict[str, Any]) -> str:
         for claim in report["claims"]
     ]
     blocks.append(_table(["place", "the paper says", "measured here", "rule", "outcome"], rows))
-    if rules := report.get("rules"):
-        blocks.append("## Rules that are not in the paper\n")
+    rules = rows_of(report["name"])
+    if rules:
         blocks.append(
-            "motionloom adds these rules to the methods of the paper. The preset "
-            f"`{report['name']}` switches them off, except where the last column gives a reason to "
-            "keep one.\n"
+            f"## Rules of ours\n\nThe defaults differ from the paper in these rules. The preset "
+            f"`{report['name']}` switches them off, unless the last column gives a reason.\n"
         )
-        blocks.append(_table(["rule", "setting", "default", f"preset `{report['name']}`"], rules))
+        blocks.append(_table(list(HEADER), rules))
     if any(claim["table"] or claim["picture"] for claim in report["claims"]):
         blocks.append("## Figures and tables\n")
     for claim in report["claims"]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import BENCHMARKS, Settings, benchmark_module, report, rivals, whole_web
+from benchmarks import BENCHMARKS, Settings, benchmark_module, report, rivals, web, whole_web
 from benchmarks import takes as where
 from benchmarks.__main__ import app
 from benchmarks.report import keep, kept
@@ -242,6 +242,12 @@ def test_the_cmu_archive_is_unpacked_once_and_credited(folder, cache, monkeypatc
         assert [path.name for path in chosen.paths] == ["take_3.bvh", "take_30.bvh"]
         assert "mocap.cs.cmu.edu" in chosen.credit
     assert len(said) == 1
+
+
+def test_query_expansion_costs_about_a_search_per_member():
+    assert web.expansion_cost(2.4, 99, 0.024) == pytest.approx(1.0)  # as in the paper
+    with pytest.raises(MotionloomError, match=r"18\.\d times as long.*webs opened again"):
+        web.expansion_cost(6.1, 100, 0.0033)
 
 
 def test_the_library_of_a_whole_web_is_a_copy_of_files_or_of_a_library(folder, tmp_path):

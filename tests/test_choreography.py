@@ -32,7 +32,7 @@ from motionloom.dance.transitions.learning import (
     baum_welch,
     k_medoids,
     kinematic_continuity,
-    memberships,
+    silhouette,
     subtractive,
 )
 from motionloom.dance.transitions.movement_graph import TransitionGraph, combined_graph, load_graph
@@ -210,7 +210,7 @@ def test_tempo_range_steadiness_and_level_can_be_set(dances):
 
 def test_the_preset_uses_all_takes_and_beats_as_in_the_paper(dances):
     chosen = ChoreographySettings.kp03(meter=4)
-    assert chosen.beats.candidates == "acceleration" and chosen.beats.steady
+    assert chosen.beats == BeatSettings.kp03() and chosen.movements == MovementSettings.kp03()
     assert not chosen.movements.even and chosen.movements.min_confidence == 0.0
     sitting = ml.demo.clip("sit_stand")
     made = Choreography.from_takes([dances[0], sitting], chosen)
@@ -318,6 +318,15 @@ def test_subtractive_clustering_is_that_of_the_paper(clumps, rng):
     assert list(subtractive(clumps, radius=1.0).labels) == [0] * 7 + [1] * 5 + [2] * 3
 
 
+def test_silhouettes_are_those_of_their_definition(clumps):
+    groups = k_medoids(clumps, 3, seed=1)
+    labels = groups.labels.tolist()
+    expected = naive.silhouette(np.sqrt(clumps).tolist(), labels)
+    assert silhouette(clumps, groups) == pytest.approx(expected)
+    assert silhouette(clumps, groups) > 0.5 > 0.2 > silhouette(clumps, k_medoids(clumps, 14))
+    assert silhouette(clumps, k_medoids(clumps, 1)) == 0.0
+
+
 def test_invalid_clustering_options_are_rejected(clumps):
     with pytest.raises(InvalidInput, match="between 1 and the number of movements, 15; got 16"):
         k_medoids(clumps, 16)
@@ -355,37 +364,30 @@ def test_a_sequence_after_a_dropped_movement_is_not_a_start(rng):
     np.testing.assert_allclose(every.start, baum_welch(seen).start)
 
 
-def test_memberships_are_the_influence_of_the_centers(clumps):
-    groups = k_medoids(clumps, 3, seed=1)
-    soft = memberships(clumps, groups, radius=0.8)
-    expected = np.array(naive.influence(clumps.tolist(), groups.centers, 0.8))
-    np.testing.assert_allclose(soft, expected / expected.max(axis=1, keepdims=True), atol=1e-12)
-    assert list(soft.argmax(axis=1)) == list(groups.labels)
-    tight = memberships(clumps, groups, radius=1e-3)
-    np.testing.assert_allclose(tight, np.eye(3)[groups.labels], atol=1e-12)
+def test_counting_is_the_fixed_point_of_the_iteration_of_the_paper():
+    """With observed groups, equations (25) and (26) give relative frequencies in one iteration."""
+    sequences, starts = [[0, 1, 2, 0, 1], [2, 2, 0, 1], [1, 0]], [True, False, True]
+    counted = naive.counted_transitions(sequences, 3, starts)
+    for rounds in (1, 3):
+        start, step = naive.baum_welch(sequences, 3, starts, rounds)
+        np.testing.assert_allclose(start, counted[0], atol=1e-12)
+        np.testing.assert_allclose(step, counted[1], atol=1e-12)
 
 
-def test_transitions_are_learned_from_soft_memberships(dances):
-    """A movement half way between two groups counts for both."""
-    place = np.array([0.0, 0.1, 5.0, 5.1, 2.55])
-    apart = np.subtract.outer(place, place) ** 2
-    groups = k_medoids(apart, 2)
-    soft = baum_welch([memberships(apart, groups, radius=3.0)[[0, 4, 2, 4, 0, 4, 3]]])
-    hard = baum_welch([np.eye(2)[groups.labels][[0, 4, 2, 4, 0, 4, 3]]])
-    assert np.abs(soft.transitions - hard.transitions).max() > 0.05
-    made, sharp = (
-        Choreography.from_takes(
-            dances,
-            ChoreographySettings(
-                meter=4,
-                grouping=GroupingSettings(groups=8, radius=radius),
-                transitions=LikelihoodSettings(max_seam=None, min_likelihood=0.0),
-                movements=MovementSettings(align="beats"),
-            ),
-        )
-        for radius in (None, 1e-4)
+def test_the_graph_predicts_its_own_takes_better_than_chance(dances):
+    """Behavioral continuity needs as few bits per transition as counting."""
+    settings = ChoreographySettings(
+        meter=4,
+        movements=MovementSettings(align="beats"),
+        grouping=GroupingSettings(groups=8),
+        transitions=LikelihoodSettings(behavior=1.0, max_seam=None, min_likelihood=0.0),
     )
-    assert len(made.graph.edges) >= len(sharp.graph.edges)
+    made = Choreography.from_takes(dances, settings)
+    sequences = made.node_sequences
+    _, counted = naive.counted_transitions(sequences, len(made.graph), [1] * len(sequences))
+    bits = naive.bits_per_transition(sequences, made.graph.transitions)
+    assert bits < np.log2(len(made.graph))
+    assert bits <= naive.bits_per_transition(sequences, counted) + 1e-9
 
 
 def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):

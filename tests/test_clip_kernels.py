@@ -111,6 +111,8 @@ def test_kept_frames_are_those_of_the_recursion(seed, length, width, threshold, 
     mass = masses(kept, length)
     assert mass == pytest.approx(naive.frames_stood_for(kept.tolist(), length))
     assert mass.sum() == pytest.approx(length)
+    after = masses(kept, length, following=True)
+    assert after == pytest.approx(naive.frames_up_to_the_next(kept.tolist(), length))
 
 
 def test_lines_through_kept_frames_are_nowhere_farther_than_the_threshold(rng):

@@ -309,14 +309,16 @@ def test_whole_turns_are_the_best_of_all(rng):
         assert turned_distance(a, mass, b, mass, np.inf) == plain
 
 
+@pytest.mark.parametrize("following", [True, False])
 @pytest.mark.parametrize("perpendicular", [True, False])
-def test_the_energy_is_that_of_the_paper(rng, perpendicular):
+def test_the_energy_is_that_of_the_paper(rng, perpendicular, following):
     curves = curves_of(rng, 3, joints=2, length=24)
-    made = EmdSignatures.of(curves, perpendicular=perpendicular)
+    made = EmdSignatures.of(curves, perpendicular=perpendicular, following=following)
+    represented = naive.frames_up_to_the_next if following else naive.frames_stood_for
     weights = np.array([0.7, 0.3])
     for other in (1, 2):
         first, two = (curves[c].transpose(1, 0, 2).tolist() for c in (0, other))
-        truth = naive.energy(first, two, weights, 10.0, perpendicular)
+        truth = naive.energy(first, two, weights, 10.0, perpendicular, represented)
         assert clip_distances(made, 0, weights)[other] == pytest.approx(truth)
 
 
@@ -357,6 +359,7 @@ def test_joints_are_weighted_alike_by_all_measures_of_curves(lib):
     [
         ("emd", {"curve_threshold": 2.0}),
         ("emd", {"line_distance": "perpendicular"}),
+        ("emd", {"point_mass": "following"}),
         ("emd", {"time_weight": 0.0}),
         ("emd", {"clip_frames": 32}),
         ("dtw-angles", {"clip_frames": 32}),

@@ -204,6 +204,7 @@ def test_the_preset_uses_the_settings_of_the_paper():
     assert len(steps.graph) == 5 and steps.transition_phase == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "nodes"), [("ballroom", (5, 2)), ("march", (2, 1))])
 def test_the_graph_is_chosen_by_name(kind, nodes):
     for graph, count in zip(("learned", "built-in"), nodes, strict=True):

@@ -96,6 +96,7 @@ def test_soldiers_are_all_in_step_through_both_corners(marched):
     assert np.mean([quality_report(motion).foot_slide_m for motion in some.scene]) < 0.006
 
 
+@pytest.mark.slow
 def test_feet_stand_on_the_floor_and_seams_are_as_smooth_as_the_takes(danced, waltz):
     sources = [body for movement in waltz.movements for body in movement.bodies]
     reports = [quality_report(motion, sources=sources) for motion in danced.scene[:8]]

@@ -19,9 +19,9 @@ from motionloom.crowd.settings import (
 )
 from motionloom.crowd.strides import StrideRules, marching_steps, pace
 from motionloom.errors import InvalidInput
-from motionloom.library.crowd_plan import expanded
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.retargeting.retarget import conformed
+from motionloom.search.filters import expanded
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,7 @@ def test_a_graph_is_learned_from_a_couple(couple, waltz):
     assert plain.transition_phase == 0.0 < waltz.transition_phase
 
 
+@pytest.mark.slow
 def test_captured_couples_never_collide(waltz):
     radius = couple_radius(waltz)
     assert 0.4 < radius < 0.8
@@ -179,6 +180,7 @@ def test_two_learned_nodes_are_the_strides_of_the_two_feet(walks):
     assert len(graph) == 1 and len(graph.members[0]) <= 16
 
 
+@pytest.mark.slow
 def test_each_rule_for_strides_can_be_switched_off(walks):
     ours = marching_steps(walks)
 
@@ -223,7 +225,7 @@ def test_patterns_select_names_and_pairs():
     assert expanded("60_*+61_*", names) == ["60_01+61_01", "60_02+61_02"]
     assert expanded("60_0*", names) == ["60_01", "60_02"]
     assert expanded("6*_0*", names) == ["60_01", "60_02", "61_01", "61_02"]
-    with pytest.raises(InvalidInput, match=r"no take matches 7\*; the first takes are 60_01"):
+    with pytest.raises(InvalidInput, match=r"no motion matches 7\*; the first motions are 60_01"):
         expanded("7*", names)
 
 

@@ -244,6 +244,7 @@ def test_from_takes_and_a_song_to_a_file_on_the_beat(lib, tmp_path):
     assert within >= 0.95 * total
 
 
+@pytest.mark.slow
 def test_a_dance_with_a_path_a_body_and_a_generated_tune(lib, tmp_path, takes):
     (tmp_path / "path.csv").write_text("seconds,x,z\n0,0,0\n10,1,1\n")
     takes[0].retarget(takes[0].skeleton.scaled(0.8))[:2].save(tmp_path / "child.bvh")
@@ -255,6 +256,7 @@ def test_a_dance_with_a_path_a_body_and_a_generated_tune(lib, tmp_path, takes):
     assert len(ml.load(tmp_path / "dance.glb")) == 180
 
 
+@pytest.mark.slow
 def test_the_kind_of_dance_selects_a_saved_choreography(lib, tmp_path):
     for meter, name in ((4, "groove"), (3, "waltz")):
         done = run("movements", lib.path, "--meter", meter, "--name", name)

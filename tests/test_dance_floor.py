@@ -67,6 +67,7 @@ def test_characters_dance_different_dances(floor):
     assert all(not np.array_equal(a, b) for k, a in enumerate(poses) for b in poses[:k])
 
 
+@pytest.mark.slow
 def test_takes_without_a_rhythm_become_a_motion_graph():
     made = dance_floor(
         [ml.demo.clip("take_locomotion")], DanceFloorSettings(count=3, seconds=10, method="graph")

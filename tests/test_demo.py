@@ -37,6 +37,7 @@ def starting_with(corpus, *prefixes):
 # --- what there is ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_quarter_of_the_corpus_is_more_than_ten_minutes(corpus):
     assert len(demo.names()) == 4 * len(corpus)
     assert sum(made.motion.duration for made in corpus.values()) > 600.0

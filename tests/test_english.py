@@ -64,6 +64,9 @@ ALLOWED: dict[tuple[str, str], str] = {
 }
 _PATTERNS = {name: re.compile(pattern, re.MULTILINE) for name, (pattern, _) in HABITS.items()}
 _ANY = re.compile("|".join(f"(?:{pattern})" for pattern, _ in HABITS.values()), re.MULTILINE)
+# Most files contain nothing that looks like a habit. Only the others are taken apart.
+_LOOKS_LIKE = re.compile("|".join(f"(?:{each})" for each, _ in HABITS.values()).replace("^", ""))
+_STORED = re.compile(rf"\b(?:{'|'.join(sorted(NAMES))})\s*(?:[=:,)\]]| in\b|$)", re.MULTILINE)
 
 
 def files(paths=None):
@@ -107,13 +110,14 @@ def habits(paths=None):
     for path in files(paths):
         source = path.read_text(encoding="utf-8")
         name = path.as_posix()
-        for number, line in sentences(path, source):
+        suspect = _LOOKS_LIKE.search(source.replace("_", " "))
+        for number, line in sentences(path, source) if suspect else ():
             for habit, pattern in _PATTERNS.items() if _ANY.search(line) else ():
                 if pattern.search(line) and not any(
                     name.endswith(end) and part in line for end, part in ALLOWED
                 ):
                     yield name, number, habit, line
-        if path.suffix == ".py":
+        if path.suffix == ".py" and _STORED.search(source):
             for number, variable in variables(source):
                 yield name, number, f"variable {variable}", variable
 

@@ -256,6 +256,7 @@ def test_a_walk_is_steered_by_time(graph):
         graph.walk(2.0, steering=[(3.0, 0.0, None)])
 
 
+@pytest.mark.slow
 def test_the_command_describes_the_graph_and_writes_walks(tmp_path, walks):
     import json
 
@@ -318,6 +319,7 @@ def test_a_walk_becomes_a_jog_and_a_walk_again(both):
     assert motion.quality.seam_acceleration_ratio < 1.5
 
 
+@pytest.mark.slow
 def test_without_bridges_the_smaller_part_is_dropped(gaits):
     alone = fat_graph(gaits, FatGraphSettings(examples=4, bridge=False))
     assert len(alone.gait_speeds) == 1 and not alone.made

@@ -187,6 +187,7 @@ def test_random_words_of_the_format_are_read_or_refused(check, text):
     check(b"HIERARCHY\nROOT a\n{\n" + b" ".join(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1])
 def test_a_file_cut_anywhere_is_refused_or_its_repair_is_reported(check, step):
     whole = check(PLAIN)

@@ -179,6 +179,7 @@ def test_a_timeline_may_be_one_string():
 # --- bridges ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bridges_join_walks_and_jogs(take):
     """Cut from one take, so that nothing leads from the walks to the jog but a bridge."""
     walk, jog = replace(take[0:216], name="walk"), replace(take[290:410], name="jog")

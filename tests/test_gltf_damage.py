@@ -189,6 +189,7 @@ FUZZ = settings(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=st.data())
 def test_mutated_documents_are_read_or_refused(tmp_path, data):

@@ -85,6 +85,7 @@ def test_motions_cut_off_by_a_removal_are_dropped_and_reported(lib):
     assert endless(leave, enter).all()
 
 
+@pytest.mark.slow
 def test_a_locked_transition_is_kept_at_any_threshold(lib):
     many, few = lib.motion_graph(per_minute=120.0), lib.motion_graph(per_minute=20.0)
     both = set(few.names)

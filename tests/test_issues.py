@@ -101,6 +101,7 @@ def test_the_true_rate_is_advised(jump, factor):
     assert issue.advice.endswith("--fps 120")
 
 
+@pytest.mark.slow
 def test_runs_cause_no_alarm_about_rate_or_sides():
     for name in [name for name in ml.demo.names() if "run" in name or "jog" in name]:
         run = ml.demo.clip(name)

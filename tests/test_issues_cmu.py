@@ -105,6 +105,7 @@ def test_faults_of_the_file_are_found(files, tmp_path):
     assert min(shares.values()) >= FOUND, shares
 
 
+@pytest.mark.slow
 def test_only_the_original_captured_at_60_hz_causes_a_warning(cmu_raw):
     """60_03 is one of 525 takes marked 120 Hz that were captured at 60."""
     doubted = {

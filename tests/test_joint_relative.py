@@ -170,6 +170,7 @@ def drawn_poses(rng, count):
 PAIRS = [("hips", "left_knee"), ("head", "left_wrist"), ("neck", "left_ankle")]
 
 
+@pytest.mark.slow
 def test_learned_weights_have_the_least_squared_error(rng):
     poses = drawn_poses(rng, 400)
     rows = pair_features(poses, PAIRS)

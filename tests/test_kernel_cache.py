@@ -152,6 +152,7 @@ def test_kernels_that_nobody_has_used_for_long_are_removed(tmp_path):
     assert sorted(tmp_path.iterdir()) == sorted([*ours[1:], tmp_path / "librosa_0123"])
 
 
+@pytest.mark.slow
 def test_processes_that_compile_at_the_same_time_leave_a_whole_cache(tmp_path, called):
     """Each for other types, so that every process adds to the index of the same kernel."""
     write_module(tmp_path, 1.0)

@@ -237,6 +237,7 @@ def answers():
     ]
 
 
+@pytest.mark.slow
 def test_kernels_run_as_plain_python_where_numba_is_switched_off():
     program = (
         "import json, types, test_kernels as these\n"

@@ -1,6 +1,7 @@
 """Foot landings and beats: tempo by hand, partners, step cycles, and music met by landings."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from motionloom.dance.motion_beats.landings import (
     group_fit,
     landed_beats,
     landing_fit,
+    toe_landings,
 )
+from motionloom.dance.motion_beats.meter import estimated_meter
 from motionloom.dance.motion_beats.period import RATE, Period
 from motionloom.dance.motion_beats.steps import led_by_steps, step_cycle
 from motionloom.dance.music import Music
@@ -159,8 +162,9 @@ def test_if_steps_are_unclear_the_whole_body_decides(rng, beats, period):
     assert led[0].seconds == pytest.approx(period, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
-@pytest.mark.parametrize("pairs", [SALSA[:2], pytest.param(SALSA[2:], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pairs", [SALSA[:2], SALSA[2:]])
 def test_partners_in_one_take_share_the_beat(cmu30, pairs):
     """Without the step cycle, periods of partners agreed in none of these 8 takes (3 of all 15)."""
     agree = 0
@@ -287,13 +291,14 @@ def test_the_commands_set_save_and_report_beats(lib, tmp_path):
 # --- music met by landings ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
 @pytest.mark.parametrize(
     "names",
     [
         ("138_01", "138_02"),
-        pytest.param(("60_03", "60_06", "60_08"), marks=pytest.mark.slow),
-        pytest.param(("61_01", "61_03", "61_15"), marks=pytest.mark.slow),
+        ("60_03", "60_06", "60_08"),
+        ("61_01", "61_03", "61_15"),
     ],
 )
 def test_feet_of_captured_dance_land_on_the_beats_of_music(cmu30, names):
@@ -329,3 +334,27 @@ def test_a_skeleton_without_feet_has_no_landings(groove):
         np.tile([1.0, 0, 0, 0], (30, 2, 1)), np.zeros((30, 3)), 30.0,
     )  # fmt: skip
     assert len(foot_landings(stick)) == 0 and len(foot_landings(groove)) > 8
+
+
+def test_the_meter_divides_a_cycle_of_quick_and_slow_steps():
+    groove = ml.demo.clip("dance_groove")
+    found = ml.beats(groove)
+    bars = np.arange(0.0, found.seconds, 8 * found.period)[:, None]
+    left = (bars + found.period * np.array([0, 2, 5])).ravel()
+    right = (bars + found.period * np.array([1, 4, 6])).ravel()
+    salsa = replace(found, candidates=replace(found.candidates, feet=((left, right),)))
+    assert estimated_meter(groove, salsa).beats == 4
+
+
+def test_toes_come_to_rest_between_frames():
+    walk = ml.demo.clip("walk")
+    toes, contacts = toe_landings(walk), foot_landings(walk)
+    assert len(toes) == len(contacts)
+    assert np.abs(toes - contacts).max() < 0.1
+    assert np.any(np.abs(toes * walk.fps % 1.0) > 0.01)
+
+
+def test_a_generated_tune_is_as_long_as_the_dance():
+    steps = Choreography.from_takes([ml.demo.clip("dance_groove")])
+    song = steps.music("tune", seconds=41.0)
+    assert song.seconds == 41.0 and song.beats[-1] >= 41.0

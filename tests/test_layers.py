@@ -57,14 +57,18 @@ def imports(path):
 
 def imported_modules(path):
     """(module below ours, function around it or None, line) of every import in a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    for node in ast.walk(tree):
+    for node, function in _statements(ast.parse(path.read_text(encoding="utf-8")), None):
         for target in _targets(node):
-            around = [f.name for f in functions if f.lineno <= node.lineno <= (f.end_lineno or 0)]
-            yield target, around[-1] if around else None, node.lineno
+            yield target, function, node.lineno
+
+
+def _statements(parent, function):
+    """Every statement below `parent` with the innermost function around it; no expressions."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(parent, name, ()):
+            yield node, function
+            is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from _statements(node, node.name if is_function else function)
 
 
 def _targets(node):

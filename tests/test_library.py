@@ -287,7 +287,7 @@ def test_damaged_frames_are_distinguished_from_good_ones(lib):
     np.save(paths["other"], np.zeros((20, 7), np.float32))
     with pytest.raises(LibraryError, match="damaged frames"):
         lib["cut"]
-    with pytest.raises(LibraryError, match="the frames of 'gone' are missing; import it"):
+    with pytest.raises(LibraryError, match="the frames of 'gone' are missing; import the motion"):
         lib["gone"]
     with pytest.raises(LibraryError, match=r"expected float32 of shape \(20, 15\), found"):
         lib["other"]

@@ -1,5 +1,7 @@
 """The match web of a matrix: chains and bridges, coarse and fine, as arrays and as bytes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive import alignment as naive_alignment
@@ -16,6 +18,7 @@ from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.encoding import decoded, encoded
 from motionloom.search.match_web.refinement import corridor, refined, strides
 from motionloom.search.match_web.web import WebLimits, build_web, joined
+from motionloom.search.methods import WebOptions
 
 KICKS = ("kick_front_high_right", "kick_front_low_right", "kick_side_mid_right")
 
@@ -32,17 +35,14 @@ def smooth(rng, shape, rounds):
 
 # Rules of the paper; without these, the rules of docs/explanation/match-webs.md, "Departures".
 PAPER = {
-    "squares": True, "edge_minima": True, "shared_cells": True, "second_pass": False,
-    "extended_chains": False,
+    "squares": True, "shared_cells": True, "second_pass": False, "extended_chains": False,
 }  # fmt: skip
 
 
 def naive_web(matrix, limits, rate, allowed):
     """Chains and bridges of the paper, with the departures that `limits` asks for."""
-    squares, rows, columns = (matrix**2).tolist(), *matrix.shape
-    in_row, in_column = naive_alignment.local_minima(squares)
-    if not limits.edge_minima:
-        in_row, in_column = naive_alignment.inner(in_row, in_column, rows, columns)
+    squares = (matrix**2).tolist()
+    in_row, in_column = naive_alignment.local_minima(squares, ends=limits.edge_minima)
     region = naive_alignment.valid_region(squares, in_row, in_column, limits.alpha)
     minima = {cell for cell in in_row | in_column if allowed(*cell)}
     options = {"max_slope": limits.max_slope, "least_length": limits.chain_seconds * rate}
@@ -106,9 +106,9 @@ def test_random_grids_have_the_web_of_the_reference(rng, max_slope):
     assert counts.min() > 20  # or else nothing was compared
 
 
-@pytest.mark.parametrize("rule", [name for name in PAPER if name != "extended_chains"])
+@pytest.mark.parametrize("rule", ["squares", "edge_minima", "shared_cells", "second_pass"])
 def test_each_departure_can_be_switched(rng, rule):
-    """With the paper's side of one rule the web differs, and is still that of the reference."""
+    """With the other side of one rule the web differs, and is still that of the reference."""
     options = {"bridge_seconds": 0.8, "chain_seconds": 0.15, "max_slope": 3}
     if rule == "shared_cells":
         options["second_pass"] = False  # the reference has no second pass over shared cells
@@ -116,9 +116,25 @@ def test_each_departure_can_be_switched(rng, rule):
     for rounds in (0, 1, 2, 3, 1, 2):
         matrix = smooth(rng, (20, 20), rounds)
         ours = assert_agrees(matrix, **options)
-        papers = assert_agrees(matrix, **options | {rule: PAPER[rule]})
+        other = {rule: PAPER.get(rule, True)}
+        papers = assert_agrees(matrix, **options | other)
         differ += ours.cells.tolist() != papers.cells.tolist()
     assert differ > 0
+
+
+def test_the_preset_of_the_paper_has_none_of_our_rules():
+    """And each name in `rules` adds one of them, or the open question of the borders."""
+    usual, paper = (WebLimits.of(options) for options in (WebOptions(), WebOptions.kg04()))
+    assert paper == replace(usual, **PAPER) and not paper.edge_minima and not usual.edge_minima
+    added = {
+        "separate-chains": {"shared_cells": False}, "second-pass": {"second_pass": True},
+        "extended-chains": {"extended_chains": True}, "border-minima": {"edge_minima": True},
+    }  # fmt: skip
+    for name, rule in added.items():
+        assert WebLimits.of(WebOptions.kg04(rules=name)) == replace(paper, **rule)
+    whole = ml.FamilySettings.kg04()
+    assert whole.max is None and whole.method == ml.MatchWeb.kg04()
+    assert whole.expansion == ml.Expansion.kg04() and whole.expansion.rounds is None
 
 
 def test_refined_chains_are_extended_along_minima_or_not():
@@ -131,7 +147,7 @@ def test_refined_chains_are_extended_along_minima_or_not():
     webs = [
         refined(*levels, ratio=3, limits=WebLimits(extended_chains=own)) for own in (True, False)
     ]
-    in_row, in_column = naive_alignment.local_minima(fine.tolist())
+    in_row, in_column = naive_alignment.local_minima(fine.tolist(), ends=True)
     assert webs[0].chain_count == webs[1].chain_count > 3
     added = []
     for c in range(webs[0].chain_count):

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.search.match_web.search import library_web
 from motionloom.search.match_web.store import WebStore
 
 NAMES = [
@@ -38,6 +39,22 @@ def test_the_query_comes_first_then_the_nearest(lib):
     assert gaps == sorted(gaps) and gaps[-1] <= 0.1
     assert {hit.motion[:4] for hit in hits} == {"kick"}
     assert {hit.label for hit in hits} == {"kick"}
+
+
+def test_paths_beyond_the_limit_of_an_index_are_in_no_match(lib):
+    """The index of near paths gives the matches of the index of all paths, which is larger."""
+    for name in (NAMES[0], "walk_p0"):
+        sizes = []
+        for largest in ((0.05, 0.1), (0.05, 0.1, None)):
+            fresh = ml.Library(lib.path)
+            # A search without a limit comes first, so the others also use its index.
+            every = [fresh.search(f"{name}:5-40", method="web", max=None, max_distance=limit)
+                     for limit in largest[::-1]]  # fmt: skip
+            matches = {(hit.text, hit.distance) for hits in every for hit in hits}
+            near = {match for match in matches if match[1] <= 0.1}
+            sizes.append((near, len(library_web(fresh.store).index(name, 5, 40, 0.1).cells)))
+        assert sizes[0][0] == sizes[1][0] and len(near) > 1
+        assert sizes[0][1] < 0.7 * sizes[1][1]
 
 
 def test_alignments_pair_the_frames_of_query_and_match(lib):

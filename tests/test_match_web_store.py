@@ -265,3 +265,20 @@ def test_a_search_opens_the_webs_of_its_motion(library, monkeypatch):
     matches = [[(hit.text, hit.distance) for hit in again.search(q, **options)] for q in queries]
     assert matches == wanted
     assert len(opened) == len(NAMES) * len(queries)  # of six pairs, those of one motion each
+
+
+def test_growing_a_family_opens_each_web_once(library, monkeypatch):
+    """Although every member is a query, at any distance and again later."""
+    library.webs.build(workers=1)
+    again = ml.Library(library.path)
+    opened = []
+    read = WebStore._block
+    monkeypatch.setattr(
+        WebStore, "_block", lambda self, *which: opened.append(1) or read(self, *which)
+    )
+    for limit in (0.2, 0.05, 0.25):
+        expansion = ml.Expansion(join_distance=limit)
+        settings = ml.FamilySettings(method="web", expansion=expansion)
+        family = again.family(f"{NAMES[1]}:5-40", settings)
+    assert {node.motion for node in family.nodes} == set(NAMES[1:])
+    assert len(opened) == 2 * len(NAMES)  # each of the two kicks with every motion

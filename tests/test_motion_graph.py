@@ -151,6 +151,61 @@ def test_prunings_are_those_of_the_dissertation(seed):
     assert {tuple(spot) for spot in left.frames.tolist()} == {(i, j) for i, j, _ in steps[2]}
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("own", [False, True])
+def test_the_preset_judges_all_cells_by_the_frames_it_blends(seed, own):
+    rng = np.random.default_rng(seed)
+    grid = rng.uniform(size=(60, 60 if own else 75))
+    grid = grid + grid.T if own else 2.0 * grid
+    k, sector, threshold = 6, 8, 1.0
+    second = None if own else numbers(75)
+    candidates = transition_candidates(
+        Cells(grid), numbers(60), second,
+        sector=sector, blend=k, apart=0, window="kr14", skip_ends=False,
+    )  # fmt: skip
+    minima = {
+        (i // sector, j // sector): (i, j, error)
+        for i, j, error in naive.sector_minima(grid, sector, lambda i, j: True)
+    }
+    steps = naive.pruned(minima, lambda i, j: naive.blended_mean(grid, i, j, k), threshold, k)
+    left, counts = pruned(candidates, threshold, blend=k)
+    assert counts.sectors == 64 if own else 80
+    assert (counts.below_threshold, counts.not_doubled, counts.alike_around) == tuple(
+        map(len, steps)
+    )
+    assert {tuple(spot) for spot in left.frames.tolist()} == {(i, j) for i, j, _ in steps[2]}
+    back = [naive.blended_mean(grid.T, j, i, k) for i, j in left.frames.tolist()]
+    assert left.back == pytest.approx(back)
+
+
+@pytest.mark.parametrize(("window", "first", "last"), [("centered", 3, 57), ("kr14", 0, 54)])
+def test_ends_are_skipped_before_candidates_are_chosen(rng, window, first, last):
+    grid = rng.uniform(size=(60, 75))
+    some, every = (
+        transition_candidates(
+            Cells(grid), numbers(60), numbers(75),
+            sector=8, blend=6, window=window, skip_ends=skip,
+        )
+        for skip in (True, False)
+    )  # fmt: skip
+    assert np.isfinite(some.means).all() and np.isinf(every.means).any()
+    assert some.frames[:, 0].min() >= first and some.frames[:, 0].max() <= last
+    assert len(every) == 80
+
+
+def test_no_transition_of_the_preset_blends_frames_above_the_threshold(walks):
+    jrd = frame_distance("jrd")
+    settings = ml.GraphSettings.kr14(max_distance=25.0, blend_seconds=0.4, sector_seconds=0.5)
+    graph = motion_graph(walks, settings)
+    rows = {motion.name: jrd.prepare(motion) for motion in graph.motions}
+    k, ways = graph.transitions.blend, set()
+    for a, i, b, j in played(graph):
+        matrix = jrd.matrix(rows[a][i : i + k], rows[b][j : j + k])
+        assert np.trace(matrix) / k <= 25.0
+        ways.add(a <= b)
+    assert ways == {False, True}
+
+
 def test_a_requested_number_of_transitions_sets_the_threshold(walks):
     foot_supports = [FootSupport.of(motion) for motion in walks]
     counts = []
@@ -338,6 +393,7 @@ def test_a_path_is_followed(graph):
     assert quality.seam_acceleration_ratio < 1.5 and quality.foot_slide_m < 0.015
 
 
+@pytest.mark.slow
 def test_straight_walks_are_bent_along_a_path(walks):
     straight = motion_graph([walks[0], walks[3]])
     path = s_curve(20.0)
@@ -348,6 +404,7 @@ def test_straight_walks_are_bent_along_a_path(walks):
     assert np.abs(np.convolve(turned, np.ones(30) / 30, "valid")).max() < 0.6  # never on the spot
 
 
+@pytest.mark.slow
 def test_a_route_that_cannot_be_walked_is_reported(walks):
     still = replace(walks[0], root=walks[0].root * np.float32([0.0, 1.0, 0.0]))
     graph = motion_graph([still])
@@ -355,12 +412,14 @@ def test_a_route_that_cannot_be_walked_is_reported(walks):
         graph.walk(path=[(0.0, 0.0), (0.0, 8.0)])
 
 
+@pytest.mark.slow
 def test_a_goal_is_reached_in_time(graph):
     walk = graph.walk(seconds=8.0, goal=(3.0, 8.0), seed=1)
     assert len(walk) == 240
     assert np.linalg.norm(walk.root[-1, [0, 2]] - [3.0, 8.0]) < 0.8
 
 
+@pytest.mark.slow
 def test_labels_along_a_timeline_are_kept(graph):
     walk = graph.walk(labels=[("turn", 4.0), ("walk", 4.0)], seed=1)
     assert len(walk) == 240
@@ -516,6 +575,34 @@ def test_the_published_sample_is_read(tmp_path):
     assert (back[0] - 15).tolist() == list(naive.blended_frames(211, 357, 30)[0])
 
 
+def test_a_graph_with_dead_ends_plays_to_the_end_of_a_motion(walks, tmp_path):
+    (tmp_path / "one.mogra").write_text("Transitions: 1 0 1\n20 30\n")
+    options = {"window": "directed", "dead_ends": True}
+    graph = graph_from_mogra(tmp_path / "one.mogra", walks[:2], **options)
+    assert graph.dead_ends and len(graph.motions) == 2
+    player = graph.player(start=(graph.names[0], 0))
+    walk = player.record(seconds=60.0)
+    assert len(walk) == 20 + len(walks[1]) - 19  # B_19 is the first blended frame
+    report = graph.player(start=(graph.names[0], 0)).save(tmp_path / "walk.bvh", 1800)
+    assert report.frames == len(ml.load(tmp_path / "walk.bvh")) == len(walk)
+    with pytest.raises(InvalidInput, match="no transition leaves walk_left"):
+        graph.player(start=(graph.names[1], 0))
+
+
+def test_the_dissertation_draws_transitions_with_equal_chances(graph):
+    chosen = []
+    for variety in (True, False):
+        player = graph.player(5, lock_feet=False, variety=variety)
+        player._uses[:] = 10_000
+        player._uses[player._next] = 0
+        chosen.append({player._choice() for _ in range(30)})
+    assert len(chosen[0]) == 1 < len(chosen[1])
+    settings = ml.WalkSettings.kr14(seconds=3, seed=5)
+    walk = graph.walk(settings)
+    same = graph.player(5, lock_feet=False, variety=False).record(frames=90)
+    assert np.array_equal(walk.root, same.root)
+
+
 def test_a_transition_file_is_read_as_written(tmp_path):
     (tmp_path / "a.mogra").write_text(
         "Transitions: 2 0 1\n357 211\n199 365\nTransitions: 1 1 2\n5 6\n"
@@ -657,6 +744,7 @@ def doubled(down, seams):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
 @pytest.mark.parametrize(
     ("subject", "takes", "distance"),

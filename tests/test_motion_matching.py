@@ -181,6 +181,7 @@ def test_a_path_follower_only_moves_forward_and_stops_at_the_end():
     assert places.real.max() <= 4.0 + 1e-9 and places.real[-1] > 3.8
 
 
+@pytest.mark.slow
 def test_courses_are_run(database):
     circle = run_course(database, "figure-eight")
     figures = circle.to_dict()
@@ -371,15 +372,15 @@ def test_controls_are_checked(database):
     for controls, said in (
         ({"velocity": (1.0,)}, "velocity must be two numbers"),
         ({"velocity": (np.nan, 0.0)}, "velocity must be two numbers from"),
-        ({"facing": np.inf}, "facing must be a finite number"),
-        ({"speed": -1.0}, "speed must be a finite number, at least 0"),
+        ({"facing": np.inf}, "facing must be a number from -1e.06 to 1e.06"),
+        ({"speed": -1.0}, "speed must be a number from 0 to 1e.06"),
         ({"path": [[0.0, 0.0]]}, "path must have shape"),
         ({"path": [[0.0, 0.0], [1e6, 1e6]]}, "path must be shorter than 20000 m"),
         ({"path": [[0.0, 0.0], [1e300, -1e308], [1e308, 0.0]]}, "path must be shorter"),
         ({"velocity": (1e308, 0.0)}, "velocity must be two numbers from"),
         ({"velocity": (10**400, 0.0)}, "velocity must be two numbers"),
-        ({"facing": {}}, "facing must be a finite number"),
-        ({"speed": 10**400}, "speed must be a finite number"),
+        ({"facing": {}}, "facing must be a number from"),
+        ({"speed": 10**400}, "speed must be a number from"),
         ({"gait": 3}, "gait must be one or more tags .gaits or labels.; got 3"),
         ({"gait": [["walk"]]}, "gait must be one or more tags .gaits or labels."),
     ):

@@ -81,7 +81,14 @@ def pairs():
     ]
 
 
-@pytest.mark.parametrize(("source", "suffix"), [*pairs(), (".fbx", ".fbx")])
+@pytest.mark.parametrize(
+    ("source", "suffix"),
+    [
+        (".glb", ".glb"),
+        (".fbx", ".fbx"),
+        *(pytest.param(*pair, marks=pytest.mark.slow) for pair in pairs() if len({*pair}) > 1),
+    ],
+)
 def test_the_character_moves_as_the_motion_says(hero, tmp_path, source, suffix):
     if ".fbx" in (source, suffix):
         pytest.importorskip("ufbx", reason="the extra fbx is not installed")

@@ -227,3 +227,17 @@ def test_examples_with_the_same_parameters_have_no_cardinal_functions():
         CardinalBasis.of([[0.0, 1.0], [0.0, 1.0]])
     with pytest.raises(InvalidInput, match="a target must be 1 finite numbers"):
         CardinalBasis.of([[0.0], [1.0]]).weights_for([np.inf])
+
+
+def test_an_example_is_redundant_if_it_lies_between_its_nearest_ones():
+    """Blends are linear here, so two parameters are reproduced inside a triangle."""
+    rng = np.random.default_rng(5)
+    points = rng.uniform(size=(25, 2))
+    kept = set(range(25))
+    for n in range(1, 25):
+        rest = sorted(kept - {n}, key=lambda k: np.linalg.norm(points[k] - points[n]))[:3]
+        corners = np.vstack([points[rest].T, np.full(3, 1e3)])
+        if nnls(corners, [*points[n], 1e3])[1] <= 1e-3:  # the distance from the triangle
+            kept.discard(n)
+    made = needed_examples(points, lambda weights: weights @ points, 1e-3, rule="nearest")
+    assert made == sorted(kept) and 10 < len(kept) < 24

@@ -12,7 +12,7 @@ from commands import ran as run
 from naive.parameter_space import interpolated_weights, is_valid, sampled
 
 import motionloom as ml
-from motionloom.blending import register
+from motionloom.blending import Blend, register
 from motionloom.cli import app
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide, joint_accelerations
@@ -148,11 +148,10 @@ def test_a_measured_frame_follows_the_query_and_an_extreme_each_motion(kicks):
 
 def test_the_preset_is_the_method_of_the_paper(kicks, kick, targets):
     few = ParametrizeSettings.kg04(samples=30, seed=2)
-    assert (few.samples, few.sampling, few.examples.redundant_by) == (30, "nearest", "interpolated")
-    space = parametrize(kicks, ml.at("right_ankle", HIT), few).space
-    expected = sampled(
-        space.examples, kick.measure, space.tried, 0.1, 0.0127, np.random.default_rng(2)
-    )
+    made = parametrize(kicks, ml.at("right_ankle", HIT), few)
+    space = made.space
+    assert space.tried == 30 and space.shortfall == ""  # generated, not kept
+    expected = sampled(space.examples, made.measure, 30, 0.1, 0.0127, np.random.default_rng(2))
     np.testing.assert_allclose(space.parameters, [parameters for parameters, _ in expected])
     dense = kick.space.dense(np.arange(len(kick.space)))
     for target in targets[:4]:
@@ -160,6 +159,24 @@ def test_the_preset_is_the_method_of_the_paper(kicks, kick, targets):
         np.testing.assert_allclose(
             kick.reach(target, ml.SynthesisSettings.kg04()).weights, weights, atol=1e-9
         )
+
+
+def test_parameters_may_be_measured_between_frames_and_feet_left_alone(kicks, kick, lib):
+    """The method of the paper: at a point of the timewarp curve, on the average of the poses."""
+    rules = ParametrizeSettings.of({"samples": 5, "whole_frames": False, "lock_feet": False})
+    made = parametrize(kicks, ml.at("right_ankle", HIT), rules)
+    weights = np.array([0.3, 0.2, 0.5, 0.0, 0.0, 0.0])
+    plain = Blend(kicks)
+    motion = plain(weights, lock_feet=False).starting_at_origin()
+    time = plain.frame_at(HIT, weights)
+    ankle = motion.role_positions(["right_ankle"])[:, 0].astype(float)
+    expected = [np.interp(time, np.arange(len(ankle)), column) for column in ankle.T]
+    assert 0.1 < time % 1.0 < 0.9
+    np.testing.assert_allclose(made.measure(weights), expected, atol=1e-5)
+    assert np.abs(made.measure(weights) - kick.measure(weights)).max() > 1e-4
+    save_parametric(lib.store, made, "between")
+    np.testing.assert_array_equal(lib.parametric["between"].measure(weights), made.measure(weights))
+    del lib.parametric["between"]
 
 
 def test_refined_weights_are_bounded_like_those_of_the_samples(kick, targets):
@@ -280,6 +297,7 @@ def test_scores_and_measured_parameters_may_be_combined(lib):
         lib.parametrize(names, by={name: 1.0 for name in names[:3]})
 
 
+@pytest.mark.slow
 def test_scores_come_from_a_file_on_the_command_line(lib, tmp_path):
     table = tmp_path / "styles.csv"
     rows = [f"{name},{k / 10},{20 + k}" for k, name in enumerate(lib.names)]
@@ -348,6 +366,7 @@ def test_parameters_that_do_not_fit_the_query_are_rejected(kicks):
 # --- through the library and the command line ---------------------------------------------
 
 
+@pytest.mark.slow
 def test_examples_without_a_clear_alignment_are_named_in_one_line(lib, monkeypatch):
     monkeypatch.setattr("motionloom.blending.registration.clear_alignment", lambda *_, **__: None)
     done = invoked(

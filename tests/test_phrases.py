@@ -102,6 +102,7 @@ def test_a_dance_keeps_the_phrases_of_its_takes(steps):
     assert alternates(2) > 0.8 > 0.65 > alternates(1)
 
 
+@pytest.mark.slow
 def test_phrases_survive_a_round_trip_and_old_files_have_none(steps, takes, tmp_path):
     named = {take.name: take for take in takes}
     path = steps.save(tmp_path / "dance.json")
@@ -133,6 +134,7 @@ def test_loudness_of_bars_comes_from_the_notes(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_loud_bars_get_energetic_movements(steps, tmp_path):
     rng = np.random.default_rng(0)
     pattern = rng.permutation(np.repeat([1.0, 0.2], 20))

@@ -63,14 +63,14 @@ def kinds() -> dict[str, Kind]:
                           {"direction": 1.0, "speed": -1.0}, "speed must be .* non-negative"),
         "matching": Kind(MatchingPlayer, lambda: matched.player(velocity=(0.0, 1.2)),
                          {"velocity": (1.0, 0.0)}, {"velocity": (1.0, 0.0), "speed": -1.0},
-                         "speed must be a finite number, at least 0"),
+                         "speed must be a number from 0 to"),
         "dance": Kind(DancePlayer, lambda: steps.player(112.0, seed=2), {"target": (1.0, 2.0)},
                       {"tempo": 90.0, "direction": 1.0, "speed": np.nan}, "speed must be 1 finite"),
         "recorded": Kind(RecordedPlayer, lambda: RecordedPlayer(
                              matched.player(velocity=(0.0, 1.2)),
                              Recording(matched.skeleton, matched.fps)),
                          {"velocity": (1.0, 0.0)}, {"velocity": (1.0, 0.0), "speed": -1.0},
-                         "speed must be a finite number, at least 0"),
+                         "speed must be a number from 0 to"),
         "replayed": Kind(ReplayPlayer, lambda: ReplayPlayer(graph.player(3), answer), {},
                          {"faster": True}, "no control 'faster'"),
     }  # fmt: skip

@@ -203,6 +203,7 @@ def test_the_command_judges_and_writes_a_page(sets, tmp_path):
     assert text.startswith("# Mine") and text.endswith("after\n")
 
 
+@pytest.mark.slow
 def test_a_library_of_the_users_own_is_one_more_set(sets, tmp_path):
     lib = ml.Library.create(tmp_path / "own.loom")
     for name in ("walk", "march"):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import motionloom as ml
+from motionloom.blending import Blend, register
 from motionloom.motion.diagnostics.quality import (
     QualityMeter,
     SourceStatistics,
+    flight_errors,
     imbalance,
     jump_sizes,
     limb_overlaps,
@@ -245,3 +247,35 @@ def test_measured_in_blocks_the_report_is_the_same(walk):
     assert parts.limb_intersection_m == pytest.approx(whole.limb_intersection_m)
     assert parts.foot_slide_m == pytest.approx(whole.foot_slide_m, abs=0.005)
     assert [entry.frame for entry in parts.worst[:2]] == [entry.frame for entry in whole.worst[:2]]
+
+
+def test_the_error_of_gravity_matches_its_definition():
+    jump = ml.demo.clip("jump_far", performer=2)
+    [(start, end, error)] = flight_errors(jump)
+    path = center_of_mass(jump)[start:end]
+    assert error == pytest.approx(naive.gravity_error(path, jump.fps), rel=1e-6)
+    assert error < 0.2
+    [(_, _, slow)] = flight_errors(replace(jump, fps=0.5 * jump.fps))
+    assert slow == pytest.approx(0.75, abs=0.1)  # at half the speed, bodies fall at 0.25 g
+
+
+def test_a_blend_that_floats_is_the_only_issue_reported():
+    """A leaping and a standing kick: halfway, the body hangs in the air at half of gravity."""
+    clips = [
+        ml.demo.clip(f"kick_{kind}_right", performer=2) for kind in ("front_mid", "leap_front")
+    ]
+    blend = Blend(register(clips, drop_unmatched=True))
+    report = blend([0.5, 0.5]).quality
+    assert report.flight_error_g > 0.25 and [w.measure for w in report.worst if w.passed] == [
+        "flight"
+    ]
+    (warning,) = [text for text in report.warnings if "gravity" in text]
+    assert "larger than in the takes: blend only jumps of similar height" in warning
+    assert blend([0.0, 1.0]).quality.flight_error_g == pytest.approx(0.0, abs=0.02)
+
+
+def test_blends_of_jumps_fall_like_jumps():
+    clips = [ml.demo.clip(name, performer=p) for p, name in enumerate(("jump_up", "jump_far"))]
+    report = Blend(register(clips, drop_unmatched=True))([0.5, 0.5]).quality
+    assert report.flight_error_g < 0.15
+    assert quality_report(clips[0], sources=[ml.demo.clip("walk")]).flight_error_g is None

@@ -44,6 +44,7 @@ def bandai_takes(request, *, of="walk", style="normal", every=1, count=8):
     return [file for file in files if of in file.name and style in file.name][::every][:count]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", DATA)
 def test_path_slide_and_seams_of_a_written_walk_agree_with_the_report(data, request, tmp_path):
     (tmp_path / "in").mkdir()

@@ -108,6 +108,7 @@ def small_body(rng, limits=9.0):
     return skeleton, Body.of(skeleton, joints, points, (-bound, bound))
 
 
+@pytest.mark.slow
 def test_the_pose_minimizes_the_energy_written_out(rng):
     skeleton, body = small_body(rng)
     for trial in range(3):
@@ -324,7 +325,8 @@ def test_a_path_of_headings_survives_estimates_that_are_reversed(lib, walk):
     assert worst[False] > 1.5
 
 
-@pytest.mark.parametrize("mode", [pytest.param("offline", marks=pytest.mark.slow), "online"])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["offline", "online"])
 def test_joints_stay_nearer_to_the_range_of_the_library(tmp_path, mode):
     """A dance from a library of walks, which must leave their range to meet its markers."""
     walks = ml.Library.create(tmp_path / "walks.loom")

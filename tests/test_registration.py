@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from carriers import under_a_carrier
+from naive import alignment as naive_alignment
 
 import motionloom as ml
 from motionloom.alignment import Timewarp
@@ -12,6 +13,7 @@ from motionloom.blending import Blend, register
 from motionloom.blending.contact_matching import matched_contacts, unmatched_feet
 from motionloom.blending.poses import ClipPoses, blend_poses
 from motionloom.errors import InvalidInput
+from motionloom.features import distance_matrix
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.search import Edge, Family, Matches, Node
 
@@ -109,6 +111,45 @@ def test_members_of_a_family_are_registered_along_its_shortest_paths(registered)
     assert chain.names == tuple(node.text for node in nodes)
     direct = Family(family.query, nodes, (edges[0], Edge(0, 2, 0.15, none)), family.matches)
     assert register(whole, direct).parents == (-1, 0, 0)
+
+
+def test_a_left_and_a_right_punch_hit_at_the_same_point_of_the_curve():
+    """The lowest-cost alignment within the valid region is ten frames off here."""
+    made = [ml.demo.annotated(f"punch_low_{side}", performer=3) for side in ("right", "left")]
+    nodes = tuple(Node(each.motion.name, 1, 56, k) for k, each in enumerate(made))
+    edges = (Edge(0, 1, 0.1, np.empty((0, 2), np.int64)),)
+    family = Family(nodes[0].text, nodes, edges, Matches([]))
+    registration = register({each.motion.name: each.motion for each in made}, family)
+    hits = [each.truth.parameters["hit_frame"] - 1 for each in made]
+    assert np.max(np.abs(registration.frames_at(hits[0]) - hits)) < 1.0
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_an_edge_is_aligned_at_the_lowest_sum_of_distances_or_of_their_squares(power):
+    """Compared with the time alignment of the paper, searched without shared code."""
+    first, other = kicks("front_mid")[0][20:50], kicks("outside_mid", performer=2)[0][18:52]
+    registration = register([first, other], align_squares=power == 2, drop_unmatched=True)
+    matrix = distance_matrix(*(example.motion for example in registration.examples), "pc11")
+    ends = {"start": (0, 0), "end": (len(matrix) - 1, matrix.shape[1] - 1)}
+    every = np.ones(matrix.shape, bool)
+    path = naive_alignment.time_alignment(matrix**power, every, max_slope=3, **ends)[1]
+    expected = Timewarp.along(path)(np.arange(len(matrix)))
+    np.testing.assert_allclose(registration.curve.times[:, 1], expected, atol=1e-6)
+
+
+def test_the_family_decides_whether_frames_correspond_clearly_and_are_squared():
+    names = ("reach_front_mid_right", "reach_across_mid_right", "reach_behind_high_right")
+    clips = [ml.demo.clip(name, performer=k) for k, name in enumerate(names)]
+    whole = {clip.name: clip for clip in clips}
+    nodes = tuple(Node(c.name, 1, len(c) - 1, min(k, 1)) for k, c in enumerate(clips))
+    none = np.empty((0, 2), np.int64)
+    edges = (Edge(0, 1, 0.1, none), Edge(2, 0, 0.1, none, clear=False))
+    family = Family(nodes[0].text, nodes, edges, Matches([]))
+    registration = register(whole, family)
+    assert registration.unclear == (nodes[2].text,)
+    squared = register(whole, replace(family, squares=True)).curve.times
+    np.testing.assert_array_equal(register(whole, family, align_squares=True).curve.times, squared)
+    assert np.abs(squared - registration.curve.times).max() > 0.1
 
 
 def test_other_performers_get_the_skeleton_and_rate_of_the_query():

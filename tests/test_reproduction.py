@@ -136,6 +136,7 @@ def test_the_pages_in_the_docs_are_written_from_the_results():
             assert again.outcome == row["outcome"]
 
 
+@pytest.mark.slow
 def test_several_papers_run_in_separate_processes():
     """This also holds for ``python -m``, whose main module worker processes do not import."""
     command = [sys.executable, "-m", "reproduction", "tz07", "kr14", "--jobs", "2"]

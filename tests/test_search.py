@@ -132,6 +132,7 @@ def test_filters_choose_the_motions(lib):
     query = f"{KICK}_p0:10-40"
     assert {hit.label for hit in lib.search(query, label="walk")} == {"walk"}
     assert {hit.motion for hit in lib.search(query, only="walk_p1")} == {"walk_p1"}
+    assert {hit.motion for hit in lib.search(query, only="walk_p*")} >= {"walk_p0", "walk_p1"}
     hits = lib.search(query, exclude=[f"{KICK}_p0", "take_strikes_p0"])
     assert f"{KICK}_p0" not in {hit.motion for hit in hits}
     assert len(hits) > 0

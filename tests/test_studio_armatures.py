@@ -161,6 +161,7 @@ def test_large_answers_are_refused(client, library, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_parametric_motion_is_aimed_on_an_armature(client, library):
     """The armature is larger than the examples; its ankle arrives at the target all the same."""
     names = [f"kick_front_{height}_right" for height in ("low", "mid", "high")]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from naive import blending as naive
+from naive import motion_graph as naive_graph
 
 import motionloom as ml
 from motionloom.blending.transitions import Window, aligning_transform, ease_weights, transition
@@ -50,6 +51,21 @@ def test_a_transition_into_the_same_motion_changes_nothing(walk):
         assert np.max(rot.angle_between(crossing.rotations, a.rotations)) < 2e-3
         back = crossing.transform.apply_to_poses(moved.rotations, moved.root)[1]
         np.testing.assert_allclose(back, walk.root, atol=1e-4)
+
+
+def test_differences_of_the_root_are_blended_as_in_the_dissertation(walk):
+    """Equation 4.7; without alignment, the second motion keeps its heading."""
+    other = ml.demo.clip("walk_fast", performer=0).transform(yaw=0.8, shift=(5.0, 0.0, 2.0))
+    a, b = window(walk, 30, 10), window(other, 8, 10)
+    crossing = transition(walk.skeleton, a, b, root_path="differences")
+    expected = naive_graph.root_path(a.root[:, [0, 2]].tolist(), b.root[:, [0, 2]].tolist())
+    np.testing.assert_allclose(crossing.root[:, [0, 2]], expected, atol=1e-5)
+    assert np.max(rot.angle_between(crossing.rotations[-1], b.rotations[-1])) < 2e-3
+    assert crossing.transform.yaw == 0.0
+    last = crossing.transform.apply_to_poses(b.rotations, b.root)[1][-1]
+    np.testing.assert_allclose(crossing.root[-1], last, atol=1e-5)
+    aligned = transition(walk.skeleton, a, b)
+    assert abs(aligned.transform.yaw) > 0.5
 
 
 def test_a_transition_ends_in_the_second_motion_and_continues_it(walk):

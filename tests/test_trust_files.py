@@ -316,6 +316,7 @@ def test_reading_is_bounded_in_time_for_a_writer_of_a_pipe(tmp_path):
     wait_until(done.is_set, "the pipe is refused")
 
 
+@pytest.mark.slow
 def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
     soundfile = pytest.importorskip("soundfile")
     pytest.importorskip("librosa")

@@ -25,6 +25,7 @@ def _targets(rng, count, *, nearest=0.1, furthest=0.8):
     return start, target, pole
 
 
+@pytest.mark.slow
 def test_matches_a_search_over_all_places_of_the_middle_joint(rng):
     start, target, pole = _targets(rng, 12)
     pose = two_bone_pose(start, target, pole, **LEG, softness=0.01)

@@ -34,12 +34,10 @@ def cells(mask):
 @pytest.mark.parametrize("alpha", [0.0, 0.15, 2.0])
 @pytest.mark.parametrize("edges", [True, False])
 def test_minima_and_region_are_those_of_the_paper(rng, kicks, alpha, edges):
-    """Of squared distances, and of their roots; with and without our rule for the ends of lines."""
+    """Of squared distances, and of their roots; with and without minima at the ends of lines."""
     for matrix in [*matrices(rng), kicks]:
         minima = matrix_minima(matrix, edges=edges)
-        in_row, in_column = naive.local_minima(matrix.tolist())
-        if not edges:
-            in_row, in_column = naive.inner(in_row, in_column, *matrix.shape)
+        in_row, in_column = naive.local_minima(matrix.tolist(), ends=edges)
         assert cells(minima & 1) == in_row
         assert cells(minima & 2) == in_column
         region = valid_region(matrix, alpha=alpha, minima=minima, squared=True)

@@ -23,12 +23,13 @@ def straight():
     return motion_graph([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "corners",
     [
         pytest.param(CORNER, id="two corners"),
-        pytest.param(SQUARE, id="square", marks=pytest.mark.slow),
-        pytest.param(ZIGZAG, id="zigzag", marks=pytest.mark.slow),
+        pytest.param(SQUARE, id="square"),
+        pytest.param(ZIGZAG, id="zigzag"),
     ],
 )
 def test_corners_are_rounded_and_no_laps_are_made(straight, corners):
@@ -75,6 +76,7 @@ def test_hairpins_are_turned_within_a_few_steps(straight, path, worst):
     assert walk.quality.foot_slide_m < 0.02 and walk.quality.jumps == 0
 
 
+@pytest.mark.slow
 def test_the_hips_follow_the_path_below_a_joint_that_stands_still(straight):
     """A carrier above the hips must not be taken for the body."""
     path = [(0.0, 0.0), (0.0, 3.0), (3.0, 3.0)]
@@ -166,6 +168,7 @@ def test_workers_find_mirrored_motions_by_number(tmp_path):
     np.testing.assert_allclose(motions[3].root, motions[1].root * [-1, 1, 1], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_goal_out_of_reach_is_reported_with_the_time_it_takes(straight):
     said = " ".join(straight.walk(goal=(0.0, 60.0), seconds=4.0).quality.warnings)
     assert "the goal is 60.0 m away" in said and "Set seconds to more than 4" in said

@@ -254,6 +254,7 @@ def test_predictions_without_a_motion_are_exact():
         np.testing.assert_allclose(quick[n], kernel[n, rest] @ part, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_words_are_learned_from_labels(tmp_path):
     library = ml.Library.create(tmp_path / "learn.loom")
     for n in range(24):
@@ -322,7 +323,11 @@ def test_labels_as_babel_writes_them(tmp_path):
         ("a.csv", "motion,start,end,label\nwalk,1,,a\n", "start and end must both be given"),
         ("a.csv", "motion,start,end,label\nwalk,3,2,a\n", "must be before the end"),
         ("a.csv", "motion,start,end,label\nwalk,99,100,a\n", "starts at frame 2970, but"),
-        ("a.csv", "motion,start,end,label\nrun,1,2,a\n", "no label in this file refers to a motion"),
+        (
+            "a.csv",
+            "motion,start,end,label\nrun,1,2,a\n",
+            "no label in this file refers to",
+        ),
         ("a.json", "{", "not a valid JSON file"),
         ("a.json", "[]", "expected a JSON object with one entry per motion"),
         (
@@ -368,6 +373,7 @@ def test_sqlite_has_full_text_search():
 # --- sentences ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sentences_are_scored_without_the_performer_asked_about(tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom")
     clips = ("walk", "jump_up", "kick_front_mid_right", "sit_stand")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import Ballfloor as Ballfloor
     from motionloom.library.settings import BallroomSettings as BallroomSettings
     from motionloom.library.settings import BeatSettings as BeatSettings
+    from motionloom.library.settings import BlendRules as BlendRules
     from motionloom.library.settings import BlendSettings as BlendSettings
     from motionloom.library.settings import ChoreographySettings as ChoreographySettings
     from motionloom.library.settings import ClipDtw as ClipDtw

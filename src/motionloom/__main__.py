@@ -1,4 +1,4 @@
-"""``python -m motionloom``: the command line, for environments without the script on the path."""
+"""``python -m motionloom``: the command line, for use when the script is not on the path."""
 
 from motionloom.cli import main
 

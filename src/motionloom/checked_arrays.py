@@ -1,4 +1,4 @@
-"""Validation of untrusted arrays: their types and shapes are checked before a kernel uses them."""
+"""Validation of untrusted arrays, whose types and shapes are checked before a kernel uses them."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def check_shapes(
     expected: Mapping[str, tuple[str, tuple[str | int, ...]]],
     **sizes: int,
 ) -> dict[str, int]:
-    """Check the types and shapes of arrays, and return the size each shape letter stands for.
+    """Check the types and shapes of arrays, and return the size that each shape letter stands for.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def check_shapes(
         letters, such as ``("F", "J", 4)`` or ``("K-1",)``. A letter stands for the same number
         everywhere.
     **sizes : int
-        Sizes of letters that are known in advance.
+        Sizes, known in advance, of some of the letters.
 
     Raises
     ------
@@ -271,5 +271,5 @@ def check_shapes(
 
 
 def largest_value(dtype: np.dtype[Any]) -> np.floating:
-    """Return the limit below which a sum of a million squares, and so any distance, is finite."""
+    """Return a limit for values whose squares, summed a million times, are still finite."""
     return np.sqrt(np.finfo(dtype).max) / dtype.type(1000)

@@ -43,7 +43,7 @@ def user_settings() -> Path:
 
 
 def section(name: str, settings: Path | None = None) -> dict[str, Any]:
-    """Return one table of the settings. A trusted folder overrides the user's settings.
+    """Return one table of the settings. Settings in a trusted folder override the user's settings.
 
     Parameters
     ----------

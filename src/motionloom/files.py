@@ -39,7 +39,7 @@ _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|re
 
 
 def plain_name(name: object) -> str:
-    """Return `name` if it is a relative path of plain names separated by forward slashes.
+    """Return `name` if it is a relative path that consists of plain names and forward slashes.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def plain_name(name: object) -> str:
 
 
 def file_stem(name: str, longest: int = 150) -> str:
-    """Convert a name to a file name, without suffix, that is valid on every system.
+    """Convert a name to a file name, without an extension, that is valid on every system.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def check_regular(path: str | Path) -> os.stat_result:
 def read_regular(
     path: str | Path, *, largest: int = LARGEST, span: tuple[int, int] | None = None
 ) -> bytes:
-    """Return the content of a regular file of at most `largest` bytes, or only the bytes `span`.
+    """Return the content of a regular file of at most `largest` bytes, or the byte range `span`.
 
     Pipes and devices are refused without blocking. Data appended after the file was opened is not
     read.
@@ -333,6 +333,6 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Flush a file to disk before it is renamed, so it is complete or absent after a power cut."""
+    """Flush a file to disk before it is renamed, so that a power cut cannot leave it incomplete."""
     with suppress(OSError), open(path, "rb+") as file:
         os.fsync(file.fileno())

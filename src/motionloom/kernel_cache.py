@@ -1,4 +1,4 @@
-"""Cache of compiled kernels, with one folder per kernel, named by a digest of its content.
+"""Cache of compiled kernels, with one folder per kernel, named after a digest of its content.
 
 Numba reads and writes the files (``cache=True``). Its setting ``CACHE_LOCATOR_CLASSES`` names the
 class `Locator`, which chooses the folder. The folder name contains a digest of everything that the
@@ -78,7 +78,7 @@ def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Ca
 
 
 class Locator(UserWideCacheLocator):
-    """Cache locator that provides Numba with the folder of a kernel."""
+    """Cache locator that provides Numba with a kernel's folder."""
 
     def __init__(self, function: FunctionType, file: str) -> None:
         super().__init__(function, file)
@@ -86,13 +86,13 @@ class Locator(UserWideCacheLocator):
 
     @classmethod
     def from_function(cls, function: FunctionType, file: str) -> UserWideCacheLocator:
-        """Return a locator for every kernel, even if its source is not a file."""
+        """Return a locator for any kernel, even if its source is not a file."""
         if hasattr(function, "kernel_folder"):
             return cls(function, file)
         return UserWideCacheLocator.from_function(function, file)  # decorated by another thread
 
     def get_cache_path(self) -> str:
-        """Return the cache folder of the kernel."""
+        """Return the kernel's cache folder."""
         return str(self.folder)
 
     def ensure_cache_path(self) -> None:
@@ -109,7 +109,7 @@ class Locator(UserWideCacheLocator):
 
 
 class _OneWriter(event.Listener):
-    """Locks a kernel's folder from the end of a compilation until Numba has written its files.
+    """Lock on a kernel's folder, held from the end of compilation until its files are written.
 
     Numba reads the index, adds a file and writes the index. Without a lock, two processes that
     compile a kernel for different types might use the same file name.
@@ -179,7 +179,7 @@ def opened_folder(chosen: Path, name: str) -> Path:
 
 
 def _sealed_again(folder: Path) -> Path:
-    """Empty a folder if its files still do not match their checksums once no process is writing."""
+    """Wait until no process is writing to a folder, then empty it if its checksums are wrong."""
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _lock(handle)

@@ -1,4 +1,4 @@
-"""Kernels: functions that Numba compiles on their first call and caches by content.
+"""Kernels, which are functions that Numba compiles on their first call and caches by content.
 
 Importing Numba takes longer than most small tasks, so no module imports it at the top. The
 decorator `kernel` only registers the function, and the first call loads Numba and compiles it. A
@@ -113,7 +113,7 @@ class Kernel:
         return self.with_compiled(lambda compiled: compiled(*args))
 
     def with_compiled(self, use: Callable[[Any], Any]) -> Any:
-        """Call `use` with the compiled function. Retry without the cache if the cache fails."""
+        """Call `use` with the compiled function. If the cache fails, retry without it."""
         try:
             return use(self.compiled)
         except _UNUSABLE:  # raised before the compiled function runs
@@ -176,7 +176,7 @@ class Kernel:
 
     @functools.cached_property
     def content(self) -> bytes:
-        """Digest of the code and constants of the function and the kernels it calls."""
+        """Digest of the code and constants of this function and of the kernels that it calls."""
         content = _sha256(
             self.function.__module__.encode()
         )  # compiled code contains the name of its module
@@ -192,7 +192,7 @@ class Kernel:
 
 
 def _is_small(args: tuple, nanoseconds: float) -> bool:
-    """Return whether Numba is not loaded yet and the calls so far add up to little work."""
+    """Return whether Numba is not loaded yet and there has been little work for it so far."""
     global _spent
     if "numba" in sys.modules:
         return False
@@ -207,7 +207,7 @@ def _sha256(data: bytes = b""):
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and the code objects of functions and comprehensions inside it."""
+    """Yield a code object and, recursively, the code objects of its inner functions."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -254,7 +254,7 @@ def cache_folder() -> Path:
 
 
 def listed() -> list[str]:
-    """Return the lines of ``kernel_signatures.txt``, which end with the tour, in its order."""
+    """Return the lines of ``kernel_signatures.txt``; the tour's kernels come last, in order."""
     text = Path(__file__).with_name("kernel_signatures.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if not line.startswith("#")]
 
@@ -292,7 +292,7 @@ def listed_types(line: str) -> tuple[str, tuple]:
 
 
 def compiled_signatures() -> list[str]:
-    """Return the kernels this process compiled or loaded, as lines of ``kernel_signatures.txt``.
+    """Return the kernels that this process has used, as lines of ``kernel_signatures.txt``.
 
     Kernels that other kernels call are omitted, because they are compiled with their callers.
     """
@@ -306,7 +306,7 @@ def compiled_signatures() -> list[str]:
 
 
 def _spelled(kind: Any) -> str:
-    """Return a Numba type as a Python expression; see `listed_types`."""
+    """Return the Python expression for a Numba type; see `listed_types`."""
     if hasattr(kind, "instance_class"):  # a named tuple
         parts = "".join(f"{_spelled(part)}, " for part in kind.types)
         return f"BaseTuple.from_types(({parts}), {kind.instance_class.__name__})"

@@ -15,7 +15,7 @@ from typing import Any
 
 
 def imported_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` (which also provides ``__all__``) and ``__dir__`` of a package.
+    """Return a package's ``__getattr__``, which also provides ``__all__``, and its ``__dir__``.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def imported_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], li
 
 @functools.cache
 def _stated(package: str) -> dict[str, str]:
-    """Return the module of each name a package imports under ``if TYPE_CHECKING:``."""
+    """Return the module of each name that a package imports under ``if TYPE_CHECKING:``."""
     import ast  # imported here, so that importing the package stays fast
 
     spec: Any = sys.modules[package].__spec__

@@ -1,4 +1,4 @@
-"""Ragged arrays: many rows of different lengths in one array, with `offsets`.
+"""Ragged arrays: many rows of different lengths in one array, separated by `offsets`.
 
 Row ``i`` is ``values[offsets[i]:offsets[i + 1]]``. Kernels and files use the two arrays; Python
 code uses rows, which are views.
@@ -86,7 +86,7 @@ class Ragged:
         return np.diff(self.offsets)
 
     def row_of(self, index: ArrayLike) -> Any:
-        """Return the number of the row that contains each index (...) of `values`."""
+        """Return the index of the row that contains each index (...) into `values`."""
         return row_of(self.offsets, index)
 
 
@@ -105,7 +105,7 @@ def offsets_of(lengths: Sequence[int] | ArrayLike) -> NDArray[np.int64]:
 
 
 def row_of(offsets: NDArray[np.int64], index: ArrayLike) -> Any:
-    """Return the number of the row that contains each index (...), from `offsets` (N + 1,).
+    """Return the index of the row that contains each index (...), given `offsets` (N + 1,).
 
     Examples
     --------

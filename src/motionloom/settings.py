@@ -1,4 +1,4 @@
-"""Settings classes: one frozen dataclass per operation, and one per method of an operation.
+"""Settings classes: a frozen dataclass for each operation and for each of its methods.
 
 A settings class is the interface of its operation. A settings object is created once, where a
 request enters (a Python call, a command line, an HTTP request, a file), and is then passed on
@@ -13,11 +13,12 @@ There are three kinds of fields:
   ``method="lazy"`` is short for ``method=LazyGraph()``, whose arguments are the options;
 - a *group*: settings that are rarely changed, such as ``expansion=Expansion(join_distance=0.1)``.
 
-A preset is a constructor with the values of a paper (`preset`). In ``SearchSettings.kg04(max=20)``,
-explicit arguments replace the values of the paper, even if they equal the defaults.
+A preset is a constructor that starts with the values used in a paper (`preset`). In
+``SearchSettings.kg04(max=20)``, explicit arguments replace the paper's values, even if they equal
+the defaults.
 
 Commands and presets cannot take objects. They take *flat* options (`Settings.of`), in which the
-options of the chosen method and of the groups stand next to the fields.
+options of the chosen method and of the groups are at the same level as the fields.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Setting:
-    """Description of a settings field: everything except its name, type and default.
+    """Description of a settings field, without its name, type and default.
 
     Attributes
     ----------
@@ -82,8 +83,8 @@ class Setting:
 
 
 LABEL = Setting("Use only motions with this label. Can be repeated.", metavar="LABEL")
-ONLY = Setting("Use only these motions.", metavar="NAME,...", commas=True)
-EXCLUDE = Setting("Exclude these motions.", metavar="NAME,...", commas=True)
+ONLY = Setting("Use only these motions; * stands for any text.", metavar="NAME,...", commas=True)
+EXCLUDE = Setting("Exclude these motions; * stands for any text.", metavar="NAME,...", commas=True)
 """Settings shared by all operations that select motions."""
 
 Names = str | tuple[str, ...] | None
@@ -120,14 +121,14 @@ def setting(default: Any, help: str | Setting, **details: Any) -> Any:
 
 
 class PaperPreset(Generic[S]):
-    """A constructor that starts with the values of a paper. See `preset`."""
+    """A constructor that starts with the values used in a paper. See `preset`."""
 
     def __init__(self, values: Callable[[type[S]], S]) -> None:
         self.values = values
         self.__doc__ = values.__doc__
 
     def __get__(self, _: S | None, cls: type[S]) -> Callable[..., S]:
-        """Return the constructor. It accepts flat options, which replace values of the paper."""
+        """Return the constructor. It accepts flat options, which replace the paper's values."""
         return lambda **explicit: cls.of(explicit, start=self.values(cls))
 
 
@@ -150,7 +151,7 @@ def preset(values: Callable[[Any], S]) -> PaperPreset[S]:
 
 
 def presets_of(cls: type[Settings]) -> tuple[str, ...]:
-    """Return the names of the presets of a settings class."""
+    """Return the names of a settings class's presets."""
     mro = reversed(cls.__mro__)
     return tuple(
         dict.fromkeys(
@@ -161,7 +162,7 @@ def presets_of(cls: type[Settings]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Base of all settings classes. It checks the types and limits of the fields on creation."""
+    """Base class of all settings. It checks the types and limits of the fields on creation."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -204,7 +205,7 @@ class Settings:
 
     @classmethod
     def from_preset(cls, name: str, **explicit: Any) -> Self:
-        """Return the settings of the preset `name`. Explicit options take precedence."""
+        """Return the settings of the preset called `name`. Explicit options take precedence."""
         if name not in presets_of(cls):
             raise InvalidInput(f"preset must be one of {', '.join(presets_of(cls))}; got {name!r}")
         return getattr(cls, name)(**explicit)
@@ -223,7 +224,7 @@ class Settings:
         Raises
         ------
         InvalidInput
-            If an option belongs neither to the settings, the chosen method nor a group.
+            If an option does not belong to the settings, to the chosen method or to a group.
 
         Examples
         --------
@@ -329,12 +330,12 @@ class MotionChoice(Settings):
 
 
 def motion_choice(settings: Settings) -> dict[str, Any]:
-    """Return `label`, `only` and `exclude` as keyword arguments, with None for empty ones."""
+    """Return `label`, `only` and `exclude` as keyword arguments, with None if empty."""
     return {name: getattr(settings, name, None) or None for name in ("label", "only", "exclude")}
 
 
 def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:
-    """Return the type and `Setting` of each field of a settings class, by field name."""
+    """Return a mapping from each field name of a settings class to its type and `Setting`."""
     if cls not in _DESCRIBED:
         hints = get_type_hints(cls)
         _DESCRIBED[cls] = {
@@ -562,7 +563,7 @@ def _value_schema(kind: Any, about: Setting) -> dict[str, Any]:
 
 
 def choices_of(kind: Any) -> tuple[Any, ...] | None:
-    """Return the values of a ``Literal`` type, which may be optional, or None for other types."""
+    """Return the values of a (possibly optional) ``Literal`` type, or None for other types."""
     members = [each for each in _members(kind) if each is not type(None)]
     if members and all(get_origin(each) is Literal for each in members):
         return tuple(dict.fromkeys(value for each in members for value in get_args(each)))
@@ -576,7 +577,7 @@ _JSON_TYPES: dict[Any, str] = {
 
 
 def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
-    """Convert a value to the type of its field: a method name to settings, a list to a tuple."""
+    """Convert a value to its field's type: a method name to settings, or a list to a tuple."""
     if about.methods:
         if isinstance(value, str):
             return method_class(each.name, value, about.methods)()
@@ -613,7 +614,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _json_value(value: Any, default: Any = None) -> Any:
-    """Return a value as JSON. A group contains only the fields that differ from the default."""
+    """Return a value as JSON. For a group, include only the fields that differ from the default."""
     if isinstance(value, Settings):
         inner = value.to_json(default if isinstance(default, Settings) else None)
         return {"name": name_of(value), **inner} if name_of(value) else inner

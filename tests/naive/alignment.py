@@ -74,9 +74,12 @@ def time_alignment(matrix, allowed, *, start, end, max_slope):
     return cost, np.array(path if cost < float("inf") else ()).reshape(-1, 2)
 
 
-def local_minima(matrix):
+def local_minima(matrix, *, ends=False):
     """Kovar & Gleicher (2004), section 3.1: sets of cells that are minima of their row, and of
-    their column. At the end of a line there is only one neighbor; the last of equal cells counts.
+    their column. The last of equal cells counts.
+
+    The paper does not say that the ends of a line are minima, where "varying the other" frame is
+    possible on one side only. With `ends`, they are if they are smaller than their one neighbor.
     """
     rows, columns = len(matrix), len(matrix[0])
 
@@ -84,22 +87,14 @@ def local_minima(matrix):
         return [
             n
             for n in range(len(line))
-            if (n == 0 or line[n] <= line[n - 1])
-            and (n == len(line) - 1 or line[n] < line[n + 1])
-            and len(line) > 1
+            if len(line) > 1
+            and (ends if n == 0 else line[n] <= line[n - 1])
+            and (ends if n == len(line) - 1 else line[n] < line[n + 1])
         ]
 
     in_row = {(i, j) for i in range(rows) for j in least(matrix[i])}
     in_column = {(i, j) for j in range(columns) for i in least([matrix[i][j] for i in range(rows)])}
     return in_row, in_column
-
-
-def inner(in_row, in_column, rows, columns):
-    """Minima except those at the ends of their line: a rule of motionloom that the paper lacks."""
-    return (
-        {(i, j) for i, j in in_row if 0 < j < columns - 1},
-        {(i, j) for i, j in in_column if 0 < i < rows - 1},
-    )
 
 
 def valid_region(matrix, in_row, in_column, alpha):

@@ -47,6 +47,16 @@ def frames_stood_for(kept, count):
     return mass
 
 
+def frames_up_to_the_next(kept, count):
+    """Each frame counts toward the last kept frame that is not after it (section 3.2.3: `t` is the
+    start frame of a piece of mass).
+    """
+    mass = [0.0] * len(kept)
+    for frame in range(count):
+        mass[max(n for n, k in enumerate(kept) if k <= frame)] += 1.0
+    return mass
+
+
 def transport(costs, supply, demand):
     """Minimum cost of moving supply to demand, as a linear program."""
     import numpy as np
@@ -64,14 +74,14 @@ def transport(costs, supply, demand):
     return done.fun
 
 
-def energy(query, candidate, weights, threshold, perpendicular=True):
+def energy(query, candidate, weights, threshold, perpendicular=True, represented=frames_stood_for):
     """Equations 1 to 3: clips are lists of joints, joints lists of frames of three angles."""
     total = 0.0
     for weight, first, other in zip(weights, query, candidate, strict=True):
         sides = []
         for curve in (first, other):
             kept = douglas_peucker(curve, threshold, perpendicular)
-            mass = [m / len(curve) for m in frames_stood_for(kept, len(curve))]
+            mass = [m / len(curve) for m in represented(kept, len(curve))]
             sides.append(([(*curve[t], t) for t in kept], mass))
         (points, supply), (holes, demand) = sides
         costs = [[math.dist(p, q) for q in holes] for p in points]

@@ -1,12 +1,44 @@
 """Motion graphs the slow way: Kravcevich 2014, sections 4.5 to 4.8, and reachability by definition.
 
-`window_mean` is the "average value around the local minima" of the third pruning step.
+`blended_mean` is the "average value around the local minima" of the third pruning step, which
+should "ensure the poses to be used for blending are of low error". `window_mean` is the same for
+frames around the minimum, which is a rule of motionloom.
 """
+
+import math
 
 
 def blended_frames(i, j, k):
     """Section 4.6: pairs of frames of motions A and B that a transition (i, j) blends."""
     return [(i + p, j - k + 1 + p) for p in range(k)]
+
+
+def blended_mean(grid, i, j, k):
+    """Section 4.5: mean error of the frames that are blended; infinite if some do not exist."""
+    pairs = blended_frames(i, j, k)
+    if pairs[-1][0] >= len(grid) or pairs[0][1] < 0:
+        return math.inf
+    return sum(grid[a][b] for a, b in pairs) / k
+
+
+def root_path(first, second):
+    """Equation 4.7: places of the root on the floor (x, z), from those of the blended frames.
+
+    The weight of equation 4.6 is printed without its sign and constant: it goes from motion A to
+    motion B. The path starts at the first frame of A.
+    """
+    k = len(first)
+    places = [tuple(first[0])]
+    for p in range(1, k):
+        x = (p + 1) / k
+        share = 3 * x**2 - 2 * x**3
+        step = [
+            (1 - share) * (first[p][axis] - first[p - 1][axis])
+            + share * (second[p][axis] - second[p - 1][axis])
+            for axis in (0, 1)
+        ]
+        places.append((places[-1][0] + step[0], places[-1][1] + step[1]))
+    return places
 
 
 def loaded(headers):

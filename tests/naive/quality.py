@@ -72,3 +72,13 @@ def distance_from_line(point, line):
         for share in np.linspace(0.0, 1.0, 101)
     ]
     return min(math.dist(point, sample) for sample in samples)
+
+
+def gravity_error(path, fps):
+    """Distance from gravity, in g, of the acceleration of the parabola through a path (T, 3)."""
+    total = 0.0
+    for axis, gravity in ((0, 0.0), (1, -9.81), (2, 0.0)):
+        times = [k / fps for k in range(len(path))]
+        curve = np.polynomial.Polynomial.fit(times, [float(p[axis]) for p in path], 2)
+        total += (float(curve.convert().coef[2]) * 2.0 - gravity) ** 2
+    return math.sqrt(total) / 9.81

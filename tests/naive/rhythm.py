@@ -58,27 +58,37 @@ def angular_velocities(rotations, fps):
     return out
 
 
-def candidate_beats(rotations, fps):
-    """Section 3.1 for one joint: zero crossings of every component of equation (2), seconds."""
-    omega = angular_velocities(rotations, fps)
-    result = []
+def candidate_beats(rotations, fps, derivative=1):
+    """Section 3.1 for one joint: moments in seconds at which each component changes sign.
+
+    Derivative 1 is the angular velocity, equation (1), which changes sign where the joint changes
+    direction, as the text says. Derivative 2 is the angular acceleration, equation (2).
+    """
+    values = angular_velocities(rotations, fps)
+    first = 0.5  # the velocity of equation (1) is that half way between two frames
+    if derivative == 2:
+        values = [
+            [y - x for x, y in zip(a, b, strict=True)]
+            for a, b in zip(values[:-1], values[1:], strict=True)
+        ]
+        first = 1.0
+    result = [[], [], []]
     for component in range(3):
-        # alpha[k] is the difference of the velocities before and after frame k + 1.
-        alpha = [b[component] - a[component] for a, b in zip(omega[:-1], omega[1:], strict=True)]
-        for k in range(len(alpha) - 1):
-            if alpha[k] * alpha[k + 1] < 0.0:
-                share = alpha[k] / (alpha[k] - alpha[k + 1])
-                result.append((k + 1 + share) / fps)
-    return sorted(result)
+        for k in range(len(values) - 1):
+            here, after = values[k][component], values[k + 1][component]
+            if here * after < 0.0:
+                result[component].append((k + first + here / (here - after)) / fps)
+    return result
 
 
 def motion_beats(joints, fps, seconds, shortest, longest, bend):
     """Section 3 for rotations of several joints, each (T, 4): period and motion beats.
 
+    Each component of the orientation of a joint is a motion signal with its own candidates.
     Equation (7) as printed correlates the signal with itself and is largest at phase 0; the phase
     here is that of the cosine of the dominant period that correlates most with the signal.
     """
-    candidates = [candidate_beats(rotations, fps) for rotations in joints]
+    candidates = [crests for rotations in joints for crests in candidate_beats(rotations, fps)]
     rate = 2.0 * fps
     moments = [k / rate for k in range(int(seconds * rate) + 1)]
     signal = [0.0] * len(moments)
@@ -164,9 +174,37 @@ def expected_counts(likely, start, step):
     return [c / whole for c in first], [[c / whole for c in row] for row in moves]
 
 
-def influence(apart, centers, radius):
-    """Equation (20): the influence of every center over every movement."""
-    return [[math.exp(-row[center] / radius**2) for center in centers] for row in apart]
+def baum_welch(sequences, groups, starts, rounds):
+    """Equations (25) and (26), starting from equal probabilities, by `expected_counts`.
+
+    The likelihood of a movement in a group is 1 if it was assigned to the group, otherwise 0.
+    """
+    start = [1.0 / groups] * groups
+    step = [[1.0 / groups] * groups for _ in range(groups)]
+    for _ in range(rounds):
+        first = [0.0] * groups
+        moves = [[0.0] * groups for _ in range(groups)]
+        for sequence, begins in zip(sequences, starts, strict=True):
+            likely = [[float(group == k) for k in range(groups)] for group in sequence]
+            equal = [1.0 / groups] * groups
+            begin, pairs = expected_counts(likely, start if begins else equal, step)
+            for i in range(groups):
+                first[i] += begin[i] * begins
+                for j in range(groups):
+                    moves[i][j] += pairs[i][j]
+        start = [count / sum(first) for count in first]
+        step = [[c / sum(row) if sum(row) else 0.0 for c in row] for row in moves]
+    return start, step
+
+
+def bits_per_transition(sequences, step):
+    """Mean information of the transitions of sequences of groups, in bits."""
+    bits = [
+        -math.log2(step[a][b])
+        for sequence in sequences
+        for a, b in zip(sequence[:-1], sequence[1:], strict=True)
+    ]
+    return sum(bits) / len(bits)
 
 
 def subtractive_centers(apart, radius, squash, threshold):
@@ -184,6 +222,21 @@ def subtractive_centers(apart, radius, squash, threshold):
         for i in range(n):
             potential[i] -= height * math.exp(-apart[i][best] / (squash * radius**2))
     return centers
+
+
+def silhouette(distances, labels):
+    """Mean silhouette (Rousseeuw 1987); 0 for a movement that is alone in its group."""
+    total = 0.0
+    for i, own in enumerate(labels):
+        means = {}
+        for group in set(labels):
+            others = [distances[i][j] for j, k in enumerate(labels) if k == group and j != i]
+            if others:
+                means[group] = sum(others) / len(others)
+        if own in means:
+            nearest = min(mean for group, mean in means.items() if group != own)
+            total += (nearest - means[own]) / max(nearest, means[own])
+    return total / len(labels)
 
 
 def step_period(period, feet, *, longest=2.0, shortest=0.3, near=0.2, bend=0.05, change=0.08):

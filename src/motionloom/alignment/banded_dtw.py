@@ -5,7 +5,7 @@ around the diagonal. The cost of a path is the sum of the squared distances betw
 and the distance is the square root of the minimum cost.
 
 Keogh's bound uses an envelope around the query, which is the minimum and maximum value within the
-band at each frame. The part of a clip outside the envelope gives a lower bound of the cost. A clip
+band at each frame. The part of a clip outside the envelope gives a lower bound on the cost. A clip
 whose bound exceeds the best cost so far does not have to be aligned, and an alignment is abandoned
 as soon as its cost plus the bound of the rest exceeds the best cost. The results are the same as
 without the bound.
@@ -262,7 +262,7 @@ def _cost(a, b, reach):
 def _fill(a, b, reach, limit, rest, cells, above, here):
     """Return the cost of the best path between `a` (n, D) and `b` (D, m), or inf beyond `limit`.
 
-    `rest[i]` is a lower bound of the cost of row i and all rows after it.
+    `rest[i]` is a lower bound on the cost of row i and all rows after it.
     """
     n, width = a.shape
     m = b.shape[1]
@@ -328,7 +328,7 @@ def _matrix_rows(rows, columns, reach, usable, first, last):
 # Sums may be reordered, so that eight run at a time.
 @kernel(fastmath={"reassoc"})
 def _keogh(rows, clips, low, high, bounds, rests):
-    """Compute the squared excess over the envelope: total (C,) and from each row on (C, T + 1)."""
+    """Compute the squared excess over the envelope: total (C,), and from each row on (C, T + 1)."""
     length, width = low.shape
     for c in clips:
         for t in range(length - 1, -1, -1):

@@ -72,7 +72,7 @@ class Alignment:
 def subsequence_alignment(
     matrix: ArrayLike, *, steps: str = "slope", end: int | None = None
 ) -> Alignment:
-    """Find the lowest-cost path from the first row to the last, between any columns.
+    """Find the lowest-cost path from the first to the last row, starting and ending at any column.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
 
 
 def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
-    """Return the frames of the second motion that an alignment pairs with times of the first.
+    """Return the frames in the second motion that an alignment pairs with times in the first.
 
     Parameters
     ----------
@@ -209,8 +209,8 @@ def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
 def _slope(matrix, subsequence, toll):
     """Return costs and steps (M, N) with limited slope; off-diagonal steps cost `toll` more.
 
-    A step that holds a column covers two rows at once: the cell between is added with the step,
-    and no cell of the same row is needed.
+    A step that stays in a column covers two rows at once: the cell between is added together with
+    the step, so no other cell of the same row is needed.
     """
     n_rows, n_columns = matrix.shape
     costs = np.full(matrix.shape, np.inf)

@@ -1,11 +1,11 @@
-"""Timewarps: smooth, invertible maps from the time of one motion to the time of another.
+"""Timewarps: smooth, invertible maps from one motion's time to another's.
 
 A time alignment is a staircase of frame pairs. A `Timewarp` is a smooth, strictly increasing curve
 that follows the staircase and passes through its first and last pair. `Timewarp.then` composes
 timewarps; a timewarp and its inverse cancel exactly.
 
-The curve is a rational quadratic spline, which is monotone for any positive slopes at its knots
-and has an inverse in closed form. Beyond its ends it is linear.
+The curve is a rational quadratic spline, which is monotone for any positive slopes at its knots and
+has an inverse in closed form. Beyond its ends, the curve is linear.
 
 References
 ----------
@@ -54,7 +54,7 @@ class _Spline(NamedTuple):
 
 
 class Timewarp:
-    """A smooth, strictly increasing curve from the time of one motion to the time of another.
+    """A smooth, strictly increasing map from one motion's time to another's.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ class Timewarp:
         spacing : float
             Number of frames between knots.
         steepest : float
-            The slope stays between ``1 / steepest`` and `steepest`, or as near as the lengths
-            of the motions allow.
+            Maximum slope. The slope stays between ``1 / steepest`` and `steepest`, or as close to
+            this range as the lengths of the motions allow.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class Timewarp:
         return cls(*_fitted(pairs, spacing, steepest))
 
     def __call__(self, times: ArrayLike) -> Array:
-        """Return the times of the second motion at `times` (...,) of the first."""
+        """Return the times in the second motion that correspond to `times` (...,) in the first."""
         return self._at(times)[0]
 
     def speed(self, times: ArrayLike) -> Array:
@@ -218,7 +218,7 @@ def _solved(spline: _Spline, values: Array) -> Array:
 
 
 def _mean_slopes(x: Array, y: Array) -> Array:
-    """Return the slopes (K,) at the knots: geometric means, which invert along with the curve."""
+    """Return slopes (K,) at the knots: geometric means, which invert along with the curve."""
     width = np.diff(x)
     steep = np.log(np.diff(y) / width)
     if len(steep) == 1:

@@ -1,9 +1,9 @@
-"""Uniform scaling: comparison of a query with the beginning of a clip at any uniform speed.
+"""Uniform scaling: comparison of a query with the beginning of a clip at any constant speed.
 
 The query has n frames. The first p frames of the clip are resampled to n frames, for every p from n
 divided by the maximum factor up to n times the factor (or the end of the clip), and the minimum
-distance counts. A clip shorter than every p is used whole. With `stretch_only`, p starts at n, as
-in [1]: the query is slowed down and never sped up.
+distance is used. A clip shorter than every p is used in full. With `stretch_only`, p starts at n,
+as in [1], so that the query is slowed down but never sped up.
 
 Frame i of the query can only be compared with frames within a range that widens with i. The minimum
 and maximum values in that range form an envelope, and the part of the query outside it gives a
@@ -143,7 +143,7 @@ def scaling_nearest(
 
 
 def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False) -> tuple[int, int]:
-    """Return the fewest and most of a clip's `m` frames that can be scaled to `n` query frames."""
+    """Return the minimum and maximum number of a clip's `m` frames to scale to `n` query frames."""
     if not factor >= 1.0:
         raise InvalidInput(f"factor must be at least 1; got {factor}")
     most = min(m, max(n, floor(n * factor + 1e-9)))
@@ -152,17 +152,17 @@ def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False)
 
 @kernel
 def _place(i, p, n):
-    """Return the frame, among the first p of a clip, to compare with frame i of n."""
+    """Return which of a clip's first p frames to compare with query frame i of n."""
     return (p * (i + 1) + n - 1) // n - 1
 
 
 # Sums may be reordered, so that four run at a time.
 @kernel(fastmath={"reassoc"})
 def _cost(query, clip, least, most, limit):
-    """Return the minimum squared distance from a query to `least` to `most` frames of a clip.
+    """Return the minimum squared distance from a query to the first `least` to `most` clip frames.
 
-    The result is infinite if it exceeds `limit`, because sums only grow and are abandoned beyond
-    the best so far.
+    The result is infinite if it exceeds `limit`, because sums only grow and are abandoned once they
+    exceed the best result so far.
     """
     n, width = query.shape
     best = np.inf
@@ -215,8 +215,8 @@ def _bounds(query, rows, starts, lengths, usable, prune):
 def _nearest(query, rows, starts, lengths, order, bounds, k):
     """Return the `k` nearest clips, their squared distances, and the number of distances begun.
 
-    Clips are visited in the order of their `bounds` (C,): the first bound above the k-th distance
-    ends the search.
+    Clips are visited in the order of their `bounds` (C,), and the first bound above the k-th
+    distance ends the search.
     """
     nearest = np.full(k, -1)
     costs = np.full(k, np.inf)

@@ -1,12 +1,12 @@
-"""Valid region of a distance matrix, and time alignments within it (Kovar & Gleicher 2004).
+"""Valid regions of distance matrices, and time alignments within them (Kovar & Gleicher 2004).
 
 *Region.* Keep a frame of one motion fixed and vary the frame of the other. Where the distance has a
 local minimum, the two frames clearly correspond. An alignment of similar motions runs along these
-minima or close to them, because noise moves the minima by a frame, and while a pose is held their
-position is arbitrary. Each minimum is therefore extended along its row or column until the distance
-exceeds the minimum by a certain fraction. The covered cells are the *valid region* [1]_. The
-fraction refers to the paper's distance, which is a sum of squares. Distances in meters are its
-square root, and 15 % of the square corresponds to 7 % of the root.
+minima or close to them. Noise may move a minimum by a frame, and while a pose is held, the position
+of the minimum is arbitrary. Each minimum is therefore extended along its row or column until the
+distance exceeds the minimum by a certain fraction. The covered cells are the *valid region* [1]_.
+The fraction refers to the distance in the paper, which is a sum of squares. A distance in meters is
+the square root of this sum, and 15 % of the square corresponds to 7 % of the root.
 
 *Alignment.* A path through the matrix goes one cell down, right, or both at a time, and at most
 `max_slope` frames of one motion correspond to a single frame of the other, so the slope stays
@@ -90,8 +90,8 @@ def valid_region(
     ----------
     matrix : array_like, shape (M, N)
     alpha : float
-        Minima are extended up to the first cell whose squared distance is larger by this
-        fraction.
+        Tolerance. Each minimum is extended up to the first cell whose squared distance exceeds that
+        of the minimum by this fraction.
     starts : array_like of int, shape (K + 1,), optional
         Column ranges of several motions; see `matrix_minima`.
     squared : bool
@@ -338,7 +338,7 @@ def band_path(matrix, row, column, low, high, first, last, slopes):
     first, last : int
         Column of the path in the first and in the last row.
     slopes : tuple of int
-        A tuple of length `max_slope`, which lets the compiler unroll loops over its known length.
+        A tuple of length `max_slope`; the compiler can unroll loops because the length is known.
 
     Returns
     -------

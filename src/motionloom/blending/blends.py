@@ -1,15 +1,15 @@
 """Weighted blends of registered motions, as a whole or frame by frame.
 
-Time advances at the weighted mean of the examples' speeds. Poses are averaged after each example is
-moved to a common position and heading. The path on the floor follows the weighted mean of the
-examples' turns and steps, and heights are averaged separately. Foot contacts are merged by weight,
-and a foot lock holds the feet in place during contacts (`motionloom.motion.feet`).
+Time advances at the weighted mean of the examples' speeds. Poses are averaged after each example
+has been moved to a common position and heading. The path on the floor follows the weighted mean of
+the examples' turns and steps, and heights are averaged separately. Foot contacts are merged by
+weight, and a foot lock holds the feet in place during contacts (`motionloom.motion.feet`).
 
-Only examples with nonzero weight take time to compute. If a single example has all the weight, the
-blend is that example, moved to the start of the query, with its feet as captured.
+Only examples with nonzero weight require computation. If a single example has all the weight, the
+blend is that example, moved to the query's start, with its feet as captured.
 
 `BlendPlayer` accumulates time and path frame by frame, so weights may change at any frame without a
-jump. Weights follow their targets like a critically damped spring. They stay valid on the way,
+jump. Weights follow their targets like critically damped springs. They stay valid on the way,
 because the mean of two valid sets of weights is also valid.
 """
 
@@ -86,7 +86,8 @@ class Blend:
         weights : array_like, shape (N,)
             Weights that sum to 1; slightly negative weights extrapolate.
         lock_feet : bool
-            Hold feet that are in contact in place. If False, return the averaged poses unchanged.
+            Keep feet in place while they are in contact. If False, return the averaged poses
+            unchanged.
         name : str
 
         Returns
@@ -155,11 +156,11 @@ class Blend:
         return self._mixed(self._track(weights), at)
 
     def frames(self, weights: ArrayLike) -> int:
-        """Return the length of a blend in frames: the rounded weighted mean of its examples."""
+        """Return the number of frames in a blend: the rounded weighted mean over its examples."""
         return self._frames(self._track(weights))
 
     def points(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Return the point of the registration curve for each frame of a blend."""
+        """Return the registration curve point for each frame of a blend."""
         track = self._track(weights)
         return self._points(track, 0, self._frames(track))
 
@@ -182,7 +183,7 @@ class Blend:
         return max(round(track.time[-1]), 1) + 1
 
     def _clock(self, track: Track) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the times of both ends and all keys, and the corresponding blend frames."""
+        """Return the unrounded times of both ends and all keys, and their whole blend frames."""
         last = self._frames(track) - 1
         moments, frames = [0.0], [0.0]
         for moment in track.moments(self._keys):
@@ -252,7 +253,7 @@ _GONE = 1e-4  # smaller weights whose target is zero are set to zero
 
 
 class _Frame(NamedTuple):
-    """One frame: pose, foot contacts, and the indices, weights and frames of the examples."""
+    """One frame of a blend: pose, foot contacts, and the examples' indices, weights and frames."""
 
     rotations: NDArray[np.float32]
     root: NDArray[np.float32]
@@ -263,7 +264,7 @@ class _Frame(NamedTuple):
 
 
 class BlendPlayer(Player):
-    """Player of a blend that runs once, from the first frame to the last.
+    """Player that plays a blend once, from the first frame to the last.
 
     Parameters
     ----------
@@ -408,13 +409,13 @@ def blend(
     lock_feet: bool = True,
     name: str = "blend",
 ) -> Motion:
-    """Blend motions: register them in time and on the floor, then average them.
+    """Blend motions by registering them in time and on the floor and then averaging them.
 
     Parameters
     ----------
     motions : sequence of Motion, length N
-        At least two motions. The result has the skeleton and frame rate of the first motion and
-        begins where it begins.
+        At least two motions. The result has the skeleton, frame rate and start position of the
+        first motion.
     weights : array_like, shape (N,)
         Weights that sum to 1; slightly negative weights extrapolate.
     distance : str or FrameDistance

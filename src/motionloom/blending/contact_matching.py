@@ -1,10 +1,10 @@
-"""Match foot contacts between examples, and merge them into the contacts of a blend.
+"""Matching of foot contacts between examples, and their merging into the contacts of a blend.
 
-Two plants (contacts of a foot part) that overlap in registered time match. A plant of a blend
-begins and ends at the weighted mean of its examples' plants. If an example lacks the plant, the
-corresponding times of the other examples are used. The blend has the plant if the examples that
+Two plants (contacts of a foot part) match if they overlap in registered time. A plant in a blend
+begins and ends at the weighted mean times of its examples' plants. If an example lacks the plant,
+the corresponding times of the other examples are used. The blend has the plant if the examples that
 have it carry more than half of the weight. Two plants of one example at the same position are
-matched as one. A long gap between them is a lift, such as when the heels rise in a high reach.
+matched as one plant. A long gap between them is a lift, as when the heels rise in a high reach.
 Lifts are matched like plants.
 
 Feet cannot be matched in three cases: at corresponding times, one example stands on the left foot
@@ -47,12 +47,13 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchedContacts:
-    """M matched plants and lifts of N examples.
+    """M plants and lifts, matched across N examples.
 
     Attributes
     ----------
     parts : ndarray of int, shape (M,)
-        Foot part of each, as an index into `motionloom.motion.feet.contacts.FOOT_PARTS`.
+        Foot part of each plant or lift, as an index into
+        `motionloom.motion.feet.contacts.FOOT_PARTS`.
     lifts : ndarray of bool, shape (M,)
         True for a lift, False for a plant.
     spans : ndarray, shape (M, N, 2)
@@ -74,7 +75,7 @@ class MatchedContacts:
     floors: NDArray[np.float64]
 
     def only(self, numbers: Sequence[int]) -> MatchedContacts:
-        """Return the contacts of the examples listed in `numbers`, in this order."""
+        """Return the matched contacts of only the examples in `numbers`, in this order."""
         return MatchedContacts(
             self.parts,
             self.lifts,
@@ -129,7 +130,7 @@ class MatchedContacts:
     ) -> NDArray[np.bool_]:
         """Return the contacts (4,) of a blend while its examples are at frames `times` (n,).
 
-        They are in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
+        The contacts are in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
         """
         now = float(times @ weights)
         spans = np.einsum("mnc,n->mc", self.spans[:, active], weights)
@@ -226,8 +227,8 @@ def unmatched_feet(
     Returns
     -------
     unmatched : dict
-        Maps the index of an example to a contact without a counterpart: its side (``"left"`` or
-        ``"right"``) and the frame of the first example at its middle.
+        Maps the index of an example to a contact without a counterpart: the side (``"left"`` or
+        ``"right"``), and the first example's frame in the middle of the contact.
     """
     unmatched: dict[int, tuple[str, float]] = {}
     stands = {side: _standing(contacts, times, side) for side in SIDES}
@@ -256,7 +257,7 @@ def unmatched_feet(
 
 
 def _steps(contacts, positions, times, side) -> list[tuple[int, int]]:
-    """Return the intervals between ball plants of a foot that are at least one step apart."""
+    """Return the intervals between consecutive plants of a foot's ball that are a step apart."""
     part = f"{side}_ball"
     plants = contacts.plants.get(part, ())
     steps = []
@@ -278,9 +279,9 @@ def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
 
 
 def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | None:
-    """Add a plant of example `n` to the group it overlaps most, or to a new one.
+    """Add a plant of example `n` to the group that it overlaps most, or to a new group.
 
-    Return the previous plant of the example if the two were joined.
+    Returns the example's previous plant if the two were joined.
     """
     best, most = None, 0.0
     for group in groups:
@@ -308,7 +309,7 @@ def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | Non
 def _lifted(
     plants: list[tuple[int, int, float]], gone: int, back: int
 ) -> list[tuple[int, int, float]]:
-    """Return the plants with the frames from `gone` to `back` removed."""
+    """Return the plants without the frames from `gone` to `back`."""
     halves = [
         half
         for start, end, height in plants
@@ -318,7 +319,7 @@ def _lifted(
 
 
 def _apart(plants: list[tuple[int, int, float]]) -> tuple[Plant, ...]:
-    """Return the plants of one foot part in time order, splitting overlaps in the middle."""
+    """Return one foot part's plants in chronological order, splitting overlaps in the middle."""
     kept: list[tuple[int, int, float]] = []
     for start, end, height in plants:
         if kept and start < kept[-1][1]:

@@ -1,4 +1,4 @@
-"""Examples of a blend: segments of a library, converted to one skeleton and one frame rate.
+"""Blend examples: library segments, converted to one skeleton and one frame rate.
 
 The members of a family come from many performers, but blending needs a single skeleton, so all are
 converted to the query's skeleton. Some frames before and after each segment are kept, because foot
@@ -25,7 +25,7 @@ _MARGIN = 0.5  # seconds kept before and after a segment, to detect contacts and
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """One segment of a motion, ready to be blended.
+    """A segment of a motion, prepared for blending.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Example:
     contacts : FootContacts
         Foot contacts of the segment; empty if the skeleton has no feet.
     source : str
-        Name of the motion from which the segment is cut.
+        Name of the motion from which the segment was cut.
     start_frame, end_frame : int
         First frame of the segment in the stored motion, and the frame after its last.
     around : Motion, optional
@@ -157,7 +157,7 @@ def example(
 
 
 def _contacts(seen: Motion, lead: int, count: int) -> FootContacts:
-    """Return the contacts of frames ``[lead, lead + count)``."""
+    """Return the foot contacts within frames ``[lead, lead + count)``, renumbered from 0."""
     try:
         contacts = seen.contacts()
     except RoleError:

@@ -1,4 +1,4 @@
-"""Inertialization: fading out the offset at a seam between two motions.
+"""Inertialization, which fades out the offset at a seam between two motions.
 
 The next motion starts immediately at the seam. The differences in pose and velocity between the
 previous motion and the next are added as offsets, which decay like a critically damped spring.
@@ -125,7 +125,7 @@ def turning(rotations: Array) -> Array:
 
 
 def led_on(before: Array, last: Array) -> Array:
-    """Extrapolate the next step from two steps, continuing half of the change between them."""
+    """Extrapolate the next step from the last two, continuing half of the change between them."""
     return last + 0.5 * (last - before)
 
 

@@ -1,4 +1,4 @@
-"""Players: objects that generate motion while it is played.
+"""Players, which generate motion while it is played.
 
 Parametric motions, motion graphs, fat graphs, dances and crowds share one protocol. A player
 yields frames and accepts new controls between them. Its memory does not grow with time.
@@ -41,7 +41,7 @@ class Pose(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameBlock:
-    """Block of n consecutive frames from a player.
+    """A block of n consecutive frames from a player.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class FrameBlock:
         return self.cut(max(end - frames, self.start), end)
 
     def cut(self, start: int, end: int) -> FrameBlock:
-        """Return the frames in `[start, end)`, numbered like the block's `start`."""
+        """Return the frames in ``[start, end)``, counted like the block's `start`."""
         first = max(start, self.start)
         last = max(min(end, self.start + len(self)), first)
         rows = slice(first - self.start, last - self.start)
@@ -155,11 +155,11 @@ class Steered:
             self._steer(**controls)
 
     def _steer(self, **controls: Any) -> None:
-        """Apply controls with valid names; if one is invalid, raise without changing any."""
+        """Apply controls; if a value is invalid, raise an error without changing any control."""
 
 
 class Player(Steered, ABC):
-    """Base class of players, which generate frames one after another.
+    """Base class of players that generate frames one after another.
 
     A subclass defines `skeleton`, `fps`, `_read`, the names of its `controls`, and, if it has any,
     `_steer`.
@@ -274,7 +274,7 @@ class ScenePlayer(Steered, ABC):
         return Scene(motions, self.names)
 
     def quality(self, character: int, motion: Motion) -> QualityReport:
-        """Return the quality of the recorded frames of the character with index `character`."""
+        """Return the quality of the frames recorded for the character with index `character`."""
         return quality_report(motion)
 
 

@@ -1,11 +1,11 @@
-"""Weighted averages of the poses of N motions, at frames and at times between frames.
+"""Weighted averages of poses from N motions, at frames and at times between frames.
 
-An averaged rotation is the normalized weighted sum of unit quaternions: the point on the sphere
-with the smallest weighted squared distance to all of them. For two rotations it lies on the great
-arc between them. For nearby rotations it differs from other common averages (the eigenvector
+An averaged rotation is the normalized weighted sum of unit quaternions, which is the point on the
+sphere with the smallest weighted squared distance to all of them. For two rotations, it lies on the
+great arc between them. For nearby rotations, it differs from other common averages (the eigenvector
 average of Markley et al. 2007, the iterated logarithms of Buss & Fillmore 2001) only in the third
-order. Unlike those, it takes almost no time to compute, accepts the slightly negative weights of
-extrapolation, and depends smoothly on the weights.
+order. Unlike those averages, it takes almost no time to compute, accepts slightly negative weights
+for extrapolation, and depends smoothly on the weights.
 
 A quaternion and its negative are the same rotation. Signs are therefore chosen first, once for each
 clip: consecutive frames of a clip lie in one hemisphere, and each joint of a clip is flipped in all
@@ -101,7 +101,7 @@ class ClipPoses:
         return np.diff(self.offsets)
 
     def only(self, numbers: Sequence[int]) -> ClipPoses:
-        """Return the clips listed in `numbers`, in this order."""
+        """Return only the clips in `numbers`, in this order."""
         rows = [np.arange(self.offsets[n], self.offsets[n + 1]) for n in numbers]
         every = np.concatenate(rows)
         return ClipPoses(
@@ -120,7 +120,7 @@ class ClipPoses:
         times : array_like, shape (T, N)
             Corresponding frames of the N clips.
         turns : array_like, shape (T, N), optional
-            Yaw in radians by which each clip will be turned at these frames.
+            Yaw in radians by which each clip will be rotated at these frames.
         """
         times = np.asarray(times, np.float64)
         turns = np.zeros_like(times) if turns is None else np.asarray(turns, np.float64)
@@ -147,13 +147,13 @@ def blend_poses(
     transforms: ArrayLike | None = None,
     place: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return weighted averages of poses of several clips.
+    """Return weighted averages of poses from several clips.
 
     Parameters
     ----------
     clips : ClipPoses
     active : array_like of int, shape (n,)
-        Indices of the clips to average; other clips take no time.
+        Indices of the clips to average; other clips cost no computation time.
     weights : array_like, shape (n,) or (T, n)
         Weights that sum to 1.
     times : array_like, shape (T, n)
@@ -281,7 +281,7 @@ def blend_kernel(rotations, root, offsets, active, weights, times, transforms, p
 
 @kernel
 def _cubic(time, start, end, rows, taps):
-    """Fill the four rows around a time of clip [start, end) and their Catmull-Rom taps, (4,)."""
+    """Compute the four rows around a time in clip [start, end) and their cubic weights (4,)."""
     time = min(max(time, 0.0), end - start - 1.0)
     whole = int(time)
     f = time - whole

@@ -1,13 +1,18 @@
-"""Registration: find the corresponding frames of all members of a family.
+"""Registration, which finds the corresponding frames of all members of a family.
 
 Very different motions have no obvious time correspondence. Two reaches to opposite sides differ
 most at the apex, and a direct alignment of the two avoids matching those frames. Distant motions
 are therefore registered by way of the motions between them (Kovar & Gleicher 2004, section 4.1).
 Dijkstra's algorithm (1959) finds the shortest path from the query to every member of the match
 graph. The edges of these paths connect only similar motions. Along each edge, dynamic programming
-in the valid region of the distance matrix computes a time alignment, and a strictly increasing
-timewarp is fitted to it. The composition of the timewarps along a path gives the member's frame for
-every query frame. This map is the registration curve.
+computes the time alignment with the lowest cost, and a strictly increasing timewarp is fitted to
+it. The composition of the timewarps along a path gives the member's frame for every query frame.
+This map is the registration curve.
+
+Criterion 2 of the paper (frames correspond clearly) decides which motions are similar. It is tested
+once, when the family is grown, on the bodies as captured; `Registration.unclear` repeats its
+result. Registration does not restrict alignments to the valid region: between the frames at which a
+strike extends and retracts, this region can exclude the alignment with the lowest cost.
 
 Members are aligned on the floor along the same edges, and their foot contacts are matched.
 
@@ -50,12 +55,12 @@ from motionloom.motion.diagnostics.quality import (
     quality_report,
 )
 from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.search.match_graph.family import MARGIN_SECONDS
 from motionloom.search.match_graph.members import Edge, Family, shortest_paths
 from motionloom.settings import takes
 
 Array = NDArray[np.float64]
 
-MARGIN_SECONDS = 0.1  # at both ends of an alignment, where cells need not be in the valid region
 _SUM = 1e-6  # tolerance of the sum of weights
 
 
@@ -78,9 +83,9 @@ class Registration:
         Examples that were dropped because their foot contacts cannot be matched or their alignment
         is unclear.
     unclear : tuple of str
-        Examples without a time alignment in the valid region of the distances to their parent,
-        which means that their frames do not correspond clearly. They are either aligned at the
-        lowest cost or also listed in `left_out`.
+        Examples whose frames do not correspond clearly to those of their parent: the family marks
+        their edge as unclear or, without a family, no time alignment lies in the valid region of
+        the distances (`motionloom.alignment.clear_alignment`). They may also be in `left_out`.
 
     Examples
     --------
@@ -118,7 +123,7 @@ class Registration:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """Statistics of the examples, with which blends are compared."""
+        """Statistics of the examples, to which blends are compared."""
         motions = (example.motion for example in self.examples)
         return SourceStatistics.of(motions, whole_takes=False)
 
@@ -168,7 +173,7 @@ class Registration:
         return track.states(np.array([point]))[0][0]
 
     def only(self, numbers: Sequence[int]) -> Registration:
-        """Return the registration of the examples listed in `numbers`, which must start with 0."""
+        """Return the registration of only the examples in `numbers`, which must start with 0."""
         chosen = list(numbers)
         if not chosen or chosen[0] != 0 or len(set(chosen)) < len(chosen):
             raise InvalidInput(f"numbers must start with 0, which is the query; got {chosen}")
@@ -207,7 +212,7 @@ class Registration:
         return replace(self, curve=moved)
 
     def placed(self, number: int) -> Motion:
-        """Return example `number`, moved to the start of the query like a blend."""
+        """Return example `number`, moved to the query's start position, like a blend."""
         places = PlanarTransform.from_array(self.curve.transforms[0, [0, number]])
         return (places[0] @ places[1].inverse()).apply_to_motion(self.examples[number].motion)
 
@@ -266,21 +271,24 @@ def register(
         examples = clip_examples(clips, fps=fps)
     measure = frame_distance(given.distance)
     prepared = [measure.prepare(example.around or example.motion) for example in examples]
-    # Without a family, examples are whole motions, so there are no frames around them.
-    edges = list(family.edges) if family is not None else _nearest_tree(measure, prepared)
+    if family is not None:
+        edges = list(family.edges)
+    else:  # examples are whole motions, so there are no frames around them
+        margin = max(1, round(MARGIN_SECONDS * examples[0].motion.fps))
+        edges = _nearest_tree(measure, prepared, margin)
     squares = family is not None and family.squares
     parents = _tree(len(examples), edges, examples, squares)
-    fps = examples[0].motion.fps
-    aligned = [
+    clear = {frozenset((edge.a, edge.b)): edge.clear for edge in edges}
+    unclear = {n for n, parent in enumerate(parents) if n and not clear[frozenset((n, parent))]}
+    power = 2 if (squares if given.align_squares is None else given.align_squares) else 1
+    warps = [
         _edge_warp(
-            measure.matrix(prepared[parent], prepared[n]), examples[parent], examples[n], fps
+            measure.matrix(prepared[parent], prepared[n]) ** power, examples[parent], examples[n]
         )
         if parent >= 0
         else None
         for n, parent in enumerate(parents)
     ]
-    warps = [None if edge is None else edge[0] for edge in aligned]
-    unclear = {n for n, edge in enumerate(aligned) if edge is not None and not edge[1]}
     order = _outwards(parents)
     times, speeds = _times(examples, parents, order, warps)
     unmatched = unmatched_feet(
@@ -327,23 +335,14 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
     )
 
 
-def _edge_warp(matrix: Array, a: Example, b: Example, fps: float) -> tuple[Timewarp, bool]:
-    """Return the timewarp between two examples, and whether it is unambiguous.
+def _edge_warp(matrix: Array, a: Example, b: Example) -> Timewarp:
+    """Return the timewarp along the lowest-cost alignment of two examples.
 
-    `matrix` holds the distances between all their frames. If no time alignment lies in the valid
-    region, the one with the lowest cost is used.
+    `matrix` holds the distances between all their frames. If the lengths of the examples differ by
+    more than the slope limit allows, the alignment has no slope limit.
     """
-    leads = a.lead, b.lead
-    ends = a.lead + len(a) - 1, b.lead + len(b) - 1
-    margin = max(1, round(MARGIN_SECONDS * fps))
-    alignment = clear_alignment(matrix, start=leads, end=ends, margin=margin)
-    is_clear = alignment is not None
-    if alignment is None:
-        alignment = align_in_region(matrix, start=leads, end=ends)
-    if alignment is not None:
-        return Timewarp.along(alignment.path - np.array(leads)), is_clear
-    own = matrix[leads[0] : ends[0] + 1, leads[1] : ends[1] + 1]
-    return Timewarp.along(warp(own).path), is_clear
+    own = matrix[a.lead : a.lead + len(a), b.lead : b.lead + len(b)]
+    return Timewarp.along((align_in_region(own) or warp(own)).path)
 
 
 def _times(examples, parents, order, warps) -> tuple[Array, Array]:
@@ -387,10 +386,11 @@ def _tree(
     return tuple(int(before[n]) if n else -1 for n in range(count))
 
 
-def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
+def _nearest_tree(measure: FrameDistance, prepared: Sequence, margin: int) -> list[Edge]:
     """Return the minimum spanning tree over the costs of all pairwise alignments.
 
-    The path between any two motions in this tree minimizes the largest step along the path.
+    The path between any two motions in this tree minimizes the largest step along the path. At both
+    ends of an alignment, `margin` frames need not be in the valid region.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -399,14 +399,15 @@ def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
     for a in range(count):
         for b in range(a + 1, count):
             matrix = measure.matrix(prepared[a], prepared[b])
-            alignment = align_in_region(matrix)
-            costs[a, b] = max((alignment or warp(matrix)).mean_cost, 1e-12)
+            costs[a, b] = max((align_in_region(matrix) or warp(matrix)).mean_cost, 1e-12)
     tree = minimum_spanning_tree(costs).tocoo()
     none = np.empty((0, 2), np.int64)
-    return [
-        Edge(int(a), int(b), float(cost), none)
-        for a, b, cost in zip(tree.row, tree.col, tree.data, strict=True)
-    ]
+    edges = []
+    for row, column, cost in zip(tree.row, tree.col, tree.data, strict=True):
+        matrix = measure.matrix(prepared[row], prepared[column])
+        is_clear = clear_alignment(matrix, margin=margin) is not None
+        edges.append(Edge(int(row), int(column), float(cost), none, is_clear))
+    return edges
 
 
 def _outwards(parents: Sequence[int]) -> list[int]:

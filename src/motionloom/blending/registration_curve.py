@@ -1,18 +1,18 @@
-"""Registration curve of a family: corresponding times and planar transforms.
+"""Registration curves: corresponding times and planar transforms for a family of motions.
 
 Every point `u` of the curve gives a frame of each example, ``t_1(u) .. t_N(u)``, and a planar
 transform of each, ``G_1(u) .. G_N(u)``. Once these transforms are undone, the examples have the
 same position and heading. Between the knots ``u = 0, 1, 2, ...`` times are strictly increasing
 cubics and transforms are linear.
 
-For weights `w`, time passes at the weighted mean of the examples' speeds, so the blend is at its
-frame ``w_1 t_1(u) + ... + w_N t_N(u)`` at point `u`. The transform of the blend moves by the
-weighted mean of the examples' twists. A walk to the left and a walk straight ahead thus become a
-walk along a bent path, not along a sheared one.
+For weights `w`, time passes at the weighted mean of the examples' speeds, so point `u` corresponds
+to frame ``w_1 t_1(u) + ... + w_N t_N(u)`` of the blend. The blend's transform moves by the weighted
+mean of the examples' twists. A walk to the left and a walk straight ahead thus become a walk along
+a bent path, not along a sheared one.
 
-The transforms of two similar motions bring their poses closest at each time. Feet that are in
-contact in both motions have the highest weight, so that the feet of a blend stay in place; legs
-and trunk have more weight than arms. The transforms are smoothed in time.
+The transforms between two similar motions align their poses as closely as possible at each time.
+Feet that are in contact in both motions have the highest weight, so that the feet of a blend stay
+in place; legs and trunk have more weight than arms. The transforms are smoothed in time.
 
 References
 ----------
@@ -81,7 +81,7 @@ class RegistrationCurve:
         return len(self.times)
 
     def only(self, numbers: Sequence[int]) -> RegistrationCurve:
-        """Return the curve of the examples listed in `numbers`, in this order."""
+        """Return the curve of only the examples in `numbers`, in this order."""
         parts = (self.times, self.speeds, self.transforms, self.twists)
         return RegistrationCurve(*(np.ascontiguousarray(part[:, numbers]) for part in parts))
 
@@ -229,7 +229,7 @@ def _moments(time, speed, points):
 
 @kernel(error_model="numpy")
 def _states(times, speeds, transforms, active, knots, points, out_times, out_transforms, out_place):
-    """Kernel of `Track.states`: examples as in `_blended`; `knots` (K, 3) transform the blend.
+    """Kernel of `Track.states`; examples as in `_blended`, blend transforms in `knots` (K, 3).
 
     The kernel fills times (F, n), transforms (F, n, 3) and place (F, 3) at `points` (F,).
     """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from motionloom.settings import Settings, setting
+from motionloom.settings import Settings, preset, setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleChoice(Settings):
-    """Settings that determine which examples are dropped from a blend."""
+    """Settings that determine which examples of a blend are dropped and how they are aligned."""
 
     drop_unmatched: bool = setting(
         False,
@@ -19,8 +19,13 @@ class ExampleChoice(Settings):
     )
     drop_unclear: bool = setting(
         False,
-        "Drop and list examples that have no time alignment in the valid region. By default, they "
-        "are aligned at the lowest cost.",
+        "Drop and list examples whose frames do not clearly correspond to those of their neighbor "
+        "in the family (criterion 2 of Kovar & Gleicher 2004).",
+    )
+    align_squares: bool | None = setting(
+        None,
+        "Minimize the sum of squared frame distances when aligning examples in time, as in Kovar & "
+        "Gleicher (2004), instead of the sum of distances. [as the family was searched]",
     )
 
 
@@ -42,3 +47,8 @@ class BlendSettings(ExampleChoice):
         None, "Frame rate of all examples, in frames per second. [the query's]", above=0.0
     )
     distance: str | Any = setting("pc11", "Frame distance used for time alignment.")
+
+    @preset
+    def kg04(cls: Any) -> BlendSettings:
+        """Settings of Kovar & Gleicher 2004, section 4.1: squared distances."""
+        return cls(align_squares=True)

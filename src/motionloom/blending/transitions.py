@@ -1,13 +1,18 @@
 """Transitions from one motion into another over a window of frames.
 
-The planar transform that brings the point clouds of both windows closest aligns them. A weight
-eases from the first motion to the second, and rotations follow the great arc between them.
+The windows are aligned by the planar transform that brings their point clouds closest. The blend
+weight eases from the first motion to the second, and rotations follow the great arc between them.
 
 The feet determine the path of the root. A foot that is in contact in both windows should stay in
 place. It therefore has the highest weight in the alignment, and root positions are blended. If no
 foot is in contact in both windows, blended positions would drag the body from one path to the
 other. In that case velocities are blended, and the second motion continues from the resulting
 position.
+
+With ``root_path="differences"``, motions are not aligned, as in Kravcevich (2014, section 4.6). The
+blended frame-to-frame differences of the root continue the path of the first motion, and rotations
+go from the heading of the first motion to that of the second. The dissertation does not say what
+happens to heights. They are blended, because differences would slowly lift the body off the floor.
 
 Transitions are plain arrays in the coordinates of the first motion. They are computed once,
 stored, and transformed as a whole each time they are played.
@@ -21,7 +26,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +38,8 @@ from motionloom.motion.feet.contacts import FOOT_PARTS, FOOT_ROLES
 from motionloom.motion.kinematics.forward import joint_positions
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion.smoothing import smooth_step
+
+RootPath = Literal["aligned", "differences"]
 
 _HELD = 20.0  # weight of a foot part in contact in both windows; a joint has weight 1
 
@@ -63,7 +70,7 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """Frames of a transition, and the transform of the second motion after it.
+    """The frames of a transition, and the transform of the second motion after it.
 
     Attributes
     ----------
@@ -102,7 +109,9 @@ class Transition:
         return int(np.argmax(self.shares >= 0.5))
 
 
-def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
+def transition(
+    skeleton: Skeleton, a: Window, b: Window, *, root_path: RootPath = "aligned"
+) -> Transition:
     """Return frames that lead from motion `a` into motion `b`.
 
     Parameters
@@ -111,6 +120,9 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
         Skeleton of both motions, with J joints.
     a, b : Window
         The frames to blend. Both windows must have the same length.
+    root_path : {"aligned", "differences"}
+        Align `b` with `a` and blend their paths, or keep both headings and blend the differences
+        between consecutive root positions.
 
     Returns
     -------
@@ -140,12 +152,17 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
             f"{len(b.rotations)} frames"
         )
     both = _standing(a, frames) & _standing(b, frames)
-    transform = aligning_transform(skeleton, a, b)
-    turned, path = transform.apply_to_poses(b.rotations, b.root)
     shares = ease_weights(frames)
+    if root_path == "differences":
+        turned, path, transform = b.rotations, b.root, PlanarTransform(0.0, 0.0, 0.0)
+        steps = shares[1:]
+    else:
+        transform = aligning_transform(skeleton, a, b)
+        turned, path = transform.apply_to_poses(b.rotations, b.root)
+        steps = 0.5 * (shares[1:] + shares[:-1])
     root = a.root + shares[:, None] * (path.astype(np.float64) - a.root)
-    if not both.any():
-        transform, root = _by_velocities(a.root.astype(np.float64), path, root, shares, transform)
+    if root_path == "differences" or not both.any():
+        transform, root = _by_velocities(a.root.astype(np.float64), path, root, steps, transform)
     contacts = np.where(shares[:, None] < 0.5, _standing(a, frames), _standing(b, frames))
     return Transition(
         slerp_poses(np.ascontiguousarray(a.rotations), turned, shares),
@@ -157,7 +174,7 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
 
 
 def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> PlanarTransform:
-    """Return the planar transform that brings window `b` closest to `a`.
+    """Return the planar transform that best aligns window `b` with `a`.
 
     All joints have the same weight, except for foot parts that are in contact in both windows,
     which have a much higher weight.
@@ -190,9 +207,9 @@ def ease_weights(frames: int) -> NDArray[np.float64]:
 def _by_velocities(first, second, mixed, shares, transform):
     """Return a root path (k, 3) with blended velocities and the transform that follows it.
 
-    Heights are taken from `mixed`.
+    `shares` (k - 1,) are the weights of the second path. Heights are taken from `mixed`.
     """
-    share = 0.5 * (shares[1:] + shares[:-1])[:, None]
+    share = shares[:, None]
     steps = (1.0 - share) * np.diff(first, axis=0) + share * np.diff(second, axis=0)
     root = first[0] + np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
     root[:, 1] = mixed[:, 1]

@@ -1,4 +1,4 @@
-"""Characters: the neutral body, and skinned meshes."""
+"""Characters: the neutral body and skinned meshes."""
 
 from motionloom.character.body import FIGURES, body_mesh, figure_mesh, has_body, t_pose
 from motionloom.character.skin_weights import bound_mesh

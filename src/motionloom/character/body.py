@@ -61,12 +61,12 @@ def body_mesh(
     Parameters
     ----------
     skeleton : Skeleton
-        Skeleton with the roles of hips, legs and arms.
+        Skeleton that has the roles for hips, legs and arms.
     detail : {"high", "low"}
         About 14,000 vertices (high) or 3,000 (low).
     example : Motion, optional
-        A motion on the skeleton. It is required if the rest pose does not show how bones are
-        twisted and how feet are held, because all bones lie along one axis, as in LAFAN1.
+        A motion on the skeleton. It is required if all bones lie along one axis, as in LAFAN1,
+        because such a rest pose does not show how bones are twisted and how feet are oriented.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def body_mesh(
 
 
 class _Wanted:
-    """Input for the mesh; equality considers only skeleton and detail."""
+    """Input for `body_mesh`, used as a cache key; equality considers only skeleton and detail."""
 
     def __init__(self, skeleton: Skeleton, detail: str, example: Motion | None) -> None:
         self.skeleton, self.detail, self.example = skeleton, detail, example
@@ -187,7 +187,7 @@ def _apart(skeleton: Skeleton, local: Array) -> Array:
 
 
 def stick_mesh(skeleton: Skeleton) -> SkinnedMesh:
-    """Return the bones as slim, flat-shaded octahedra in the rest pose, each bound to one joint.
+    """Return the bones as slim, flat-shaded octahedra in the rest pose, each bound to its joint.
 
     Examples
     --------

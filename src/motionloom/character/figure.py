@@ -1,9 +1,9 @@
-"""Shape of the neutral figure: body parts as lofts around the joints of a skeleton.
+"""Shape of the neutral figure, whose body parts are lofts around the joints of a skeleton.
 
 Lengths follow the skeleton, and thicknesses follow the size of the whole body. The half widths
 below describe a person who is 1.75 m tall and of no particular sex or age. They are means of adult
 measurements and are scaled to the size of the body. Parts that a skeleton lacks (a collar, a toe,
-the top of the head) are placed where a body has them.
+the top of the head) are placed where they would be on a human body.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class _Figure:
         return [palm, Loft(root, tip, forward, rows, whole, 0.014 * size)]
 
     def finger_joints(self, side: str, wrist: Array, along: Array) -> tuple[int, ...]:
-        """Return the wrist and the joints of the middle finger, straight ahead of the wrist.
+        """Return the wrist and the joints of the middle finger, from the wrist outward.
 
         If several joints are at the same position, as in CMU files, the last joint rotates the
         hand.

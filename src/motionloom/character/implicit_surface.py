@@ -176,7 +176,7 @@ def surface_mesh(
     ----------
     distances : callable
         Function of points (N, 3) and a range in meters that returns signed distances (N,), negative
-        inside. The distances may be too long by half, and they only have to be valid within the
+        inside. The distances may be up to 50 % too long, and they only have to be valid within the
         range.
     bounds : ndarray, shape (2, 3)
         Corners of a box that contains the surface.
@@ -250,7 +250,7 @@ def _sheets(values: Array, cells: NDArray[np.intp]) -> tuple[NDArray[np.int64], 
 
 
 def _edge_groups(pattern: int) -> list[int]:
-    """Return the sheet of each cell edge for all sets of inside corners; -1 if not crossed.
+    """Return the sheet that crosses each cell edge, for all sets of inside corners; -1 if none.
 
     Inside corners are connected along edges, and outside corners also across a face, so that two
     cells agree about the face between them.
@@ -325,7 +325,7 @@ def _triangles(
 def _largest_piece(
     vertices: Array, triangles: NDArray[np.int64]
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Keep the piece with the most vertices; parts thinner than a cell may break into fragments."""
+    """Keep the piece with the most vertices, because parts thinner than a cell may break apart."""
     from scipy import sparse
 
     count = len(vertices)

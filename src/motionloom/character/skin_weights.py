@@ -1,9 +1,9 @@
-"""Skin weights: each vertex follows its nearest bone, with a smooth blend across joints.
+"""Skin weights, with which each vertex follows its nearest bone, blended smoothly across joints.
 
 A vertex belongs to the body part on which it lies, and within that part to the nearest bone. These
 assignments are then diffused over the surface, so that they change gradually around a joint, over a
-distance that grows with the local thickness of the body. Parts that are close but not connected
-(the two thighs) do not mix, because the diffusion follows the surface.
+distance that grows with the local thickness of the body. Parts that are close but not connected,
+such as the two thighs, do not mix, because the diffusion follows the surface.
 
 A mesh from a file already has weights, but its space and scale are arbitrary. In the file, a joint
 moves a vertex by its world matrix times its inverse bind matrix. Both matrices may contain a scale,

@@ -1,4 +1,4 @@
-"""Skinned meshes: triangles that follow the joints of a skeleton."""
+"""Skinned meshes, whose triangles follow the joints of a skeleton."""
 
 from __future__ import annotations
 

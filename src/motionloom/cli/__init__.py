@@ -118,10 +118,10 @@ COMMANDS = {name: place for _, commands in JOBS.values() for name, (place, _) in
 
 
 class Commands(click.Group):
-    """The command group. Each command is imported when it is called."""
+    """The top-level command group, which imports each command only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, grouped by job."""
+        """Return the names of all commands, in the order of their groups."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -138,7 +138,7 @@ class Commands(click.Group):
         return self.commands[cmd_name]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the jobs and one line per command, without importing any of them."""
+        """Write the command groups and one line per command, without importing any command."""
         formatter.write_paragraph()
         for job, (purpose, commands) in JOBS.items():
             formatter.write(f"{job}: {purpose}\n")
@@ -206,7 +206,7 @@ def main() -> None:
 
 
 def _usage(error: click.UsageError) -> str:
-    """Describe a mistake on the command line and suggest a similar word."""
+    """Describe a usage error, and suggest a similar command or option."""
     if isinstance(error, click.NoSuchOption):
         options = [option for each in error.ctx.command.params for option in each.opts]  # type: ignore[union-attr]
         near = did_you_mean(error.option_name, options)
@@ -218,7 +218,7 @@ def _usage(error: click.UsageError) -> str:
 
 
 def _system_error(error: OSError) -> str:
-    """Describe an error of the operating system and suggest a similar file name."""
+    """Describe an operating system error, and suggest a similar file name."""
     said = error.strerror or str(error)
     if not error.filename:
         return said

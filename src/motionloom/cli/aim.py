@@ -48,7 +48,19 @@ def parametrize(
     ],
     settings: Annotated[
         ParametrizeSettings,
-        Fields(hide=("delta", "spacing", "sampling", "redundant", "redundant_by")),
+        Fields(
+            hide=(
+                "delta",
+                "spacing",
+                "sampling",
+                "counted",
+                "whole_frames",
+                "lock_feet",
+                "redundant",
+                "redundant_by",
+                "align_squares",
+            )
+        ),
     ],
     name: Annotated[
         str | None,
@@ -73,7 +85,7 @@ def parametrize(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Learn a parametric motion from motion similar to the query, and save it by name."""
+    """Learn a parametric motion from motions similar to the query, and save it under a name."""
     lib = open_library(library)
     if picture is not None:
         check_picture(picture)
@@ -190,7 +202,7 @@ def synthesize(
 
 
 def _error_text(error: float, axes: Sequence[str]) -> str:
-    """Format the error with its unit: centimeters if all parameters are lengths."""
+    """Format the distance to the target, in centimeters if all parameters are lengths."""
     units = {axis.rpartition("(")[2].rstrip(")") if "(" in axis else "m" for axis in axes}
     named = all("(" in axis or axis in ("x", "y", "z") for axis in axes)
     if not named or len(units) > 1:
@@ -200,7 +212,7 @@ def _error_text(error: float, axes: Sequence[str]) -> str:
 
 
 def draw_accessible(motion: ParametricMotion, path: Path) -> None:
-    """Draw the reachable parameters around the query at its key frame."""
+    """Draw the reachable targets around the query's pose at its key frame."""
     from motionloom.plots.parametric import write_parameter_space
 
     first = motion.reach(motion.space.examples[0], refine=False)

@@ -1,4 +1,4 @@
-"""Motions as arguments: ``FILE`` or ``LIB:NAME``, optionally with a range.
+"""Command arguments that name motions: ``FILE`` or ``LIB:NAME``, optionally with a range.
 
 ``kick.bvh``, ``kick.bvh:30-90`` (frames), ``takes.loom:86_01``, ``takes.loom:86_01:1480-1610``,
 ``takes.loom:86_01:12.5s-14s`` (seconds). Commands for many motions take ``FOLDER`` or ``LIB``.
@@ -28,7 +28,7 @@ def motion_from(text: str, settings: LoadSettings = _DEFAULTS) -> Motion:
 
 
 def segment_from(text: str, settings: LoadSettings = _DEFAULTS) -> tuple[Motion, int]:
-    """Return the motion or segment that `text` names, and its first frame in the whole motion."""
+    """Return the motion or segment that `text` names, and the index of its first frame."""
     from motionloom.motion import Segment
     from motionloom.motion.segment import split_segment
 
@@ -51,7 +51,7 @@ def is_library(place: str | Path) -> bool:
 def motions_in(
     place: Path, *, exclude: Path | None = None
 ) -> tuple[list[tuple[str, str]], list[dict[str, str]]]:
-    """List all motions of a library, or of a folder and its subfolders.
+    """List all motions in a library, or in a folder and its subfolders.
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ def motions_in(
     Returns
     -------
     motions : list of (str, str)
-        An argument for `motion_from`, and the path relative to `place` without suffix.
+        For each motion, the argument for `motion_from` and the path relative to `place`, without
+        its extension.
     failed : list of dict
         Unreadable folders: ``file`` and ``reason``.
     """
@@ -97,9 +98,9 @@ def print_left_out_files(folders: Iterable[str]) -> None:
 
 
 def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
-    """Raise if a target would overwrite a source or another target.
+    """Raise an error if a target would overwrite a source or another target.
 
-    `jobs` has pairs (source, target).
+    `jobs` contains (source, target) pairs.
     """
     sources: dict[Path, str] = {}
     for source, target in jobs:

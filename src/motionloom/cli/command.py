@@ -1,4 +1,4 @@
-"""Commands of the terminal, built from functions.
+"""Command-line commands, built from functions.
 
 The parameters of the function define the arguments and options::
 
@@ -11,10 +11,11 @@ The parameters of the function define the arguments and options::
     ) -> None:
 
 A parameter annotated with a settings class becomes one option per field, including the fields of
-its methods and groups. Only options that the user typed are passed to `Settings.of`, so that they
-override a preset even if they equal a default. `Annotated[SearchSettings, Fields(...)]` drops
+its methods and groups. Only options given on the command line are passed to `Settings.of`, so that
+they override a preset even if they equal a default. `Annotated[SearchSettings, Fields(...)]` drops
 fields or chooses the fields that the short help shows. A parameter ``Annotated[dict,
-GraphSettings]`` receives only the typed options, as a dictionary by field.
+GraphSettings]`` receives only the options given on the command line, as a dictionary keyed by field
+name.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from motionloom.settings import (
 
 @dataclass(frozen=True)
 class Argument:
-    """A positional argument: its help text, and its name in the usage line."""
+    """A positional argument, with its help text and its name in the usage line."""
 
     help: str = ""
     metavar: str = ""
@@ -50,7 +51,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of one command that is not a field of its settings.
+    """A command option that is not a field of the settings.
 
     Attributes
     ----------
@@ -84,7 +85,7 @@ class Fields:
     Attributes
     ----------
     show : tuple of str
-        Fields of groups that the short help also shows.
+        Fields in groups that the short help also shows.
     hide : tuple of str
         Fields that only the complete help shows.
     without : tuple of str
@@ -101,9 +102,9 @@ class Fields:
 
 @dataclass(frozen=True)
 class Row:
-    """One option in the help: its section, and whether the short help shows it.
+    """One option in the help text, its section, and whether the short help shows it.
 
-    For an option of a method, `method` is the option that selects the method, and the method.
+    If the option belongs to a method, `method` is a pair: the option that selects it, and its name.
     """
 
     parameter: click.Parameter
@@ -116,7 +117,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Flat:
-    """One option of a settings class; its field is in the class, a group or a method."""
+    """One option of a settings class, whose field is in the class, a group or a method."""
 
     name: str
     cls: type[Settings]
@@ -134,7 +135,7 @@ class Part:
     only_typed: bool
 
     def options(self) -> Iterator[Flat]:
-        """Yield all options, in the order of the fields."""
+        """Yield all options, in field order."""
         for each in fields(self.cls):
             _, about = described(self.cls)[each.name]
             if each.name in self.fields.without or not about.command:
@@ -150,7 +151,7 @@ class Part:
                     yield Flat(f.name, type(group), getattr(group, f.name), group=heading)
 
     def values(self, words: dict[str, Any], preset: str | None) -> Any:
-        """Return settings built from the typed options, or only the typed options."""
+        """Return the settings, or only the values given on the command line, as a dictionary."""
         own = {flat.name: words[flat.name] for flat in self.options() if flat.name in words}
         takes_preset = self.fields.preset and preset in presets_of(self.cls)
         start = self.cls.from_preset(preset) if preset and takes_preset else self.cls()
@@ -160,7 +161,7 @@ class Part:
         return self.cls.of(typed, start=start)
 
     def _class_of(self, name: str, start: Settings, words: dict[str, Any]) -> type[Settings]:
-        """Return the class that defines an option, first checking the selected method."""
+        """Return the class that defines an option; the selected method has precedence."""
         candidates = [flat for flat in self.options() if flat.name == name]
         for each in fields(self.cls):
             methods = described(self.cls)[each.name][1].methods
@@ -172,13 +173,13 @@ class Part:
 
 
 class Command(click.Command):
-    """A command whose help fits on a screen; see `motionloom.cli.help`."""
+    """A command whose help fits on one screen; see `motionloom.cli.help`."""
 
     rows: list[Row]
     parts: dict[str, Part]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, or print the help, which includes the options of a typed method."""
+        """Parse the arguments, or print the help with the options of the selected method."""
         typed = args[: args.index("--")] if "--" in args else args
         if any(word in ("-h", "--help", "--help-all") for word in typed):
             from motionloom.cli.help import command_help
@@ -192,7 +193,7 @@ class Command(click.Command):
 
 
 def command(name: str, function: Callable[..., None]) -> Command:
-    """Build the command of a function."""
+    """Build a command from a function."""
     rows: dict[str, Row] = {}
     parts: dict[str, Part] = {}
     listed: list[Row] = []
@@ -246,12 +247,12 @@ _FIELD = "field__"
 
 
 def option_name(name: str, about: Setting) -> str:
-    """Return the option name of a field, such as ``--max-distance``."""
+    """Return the option name for a field, such as ``--max-distance``."""
     return about.option or f"--{name.replace('_', '-')}"
 
 
 def settings_of(cls: type[Settings], typed: Mapping[str, Any]) -> Any:
-    """Build settings from the typed options of a parameter."""
+    """Build a parameter's settings from the options given on the command line."""
     options = dict(typed)
     preset = options.pop("preset", None)
     return cls.of(options) if preset is None else cls.from_preset(preset, **options)
@@ -268,7 +269,7 @@ def _typed(option: str, words: list[str]) -> str | None:
 
 
 def _part(kind: Any, details: list[Any]) -> Part | None:
-    """Return the settings that a parameter receives, or None if it does not receive settings."""
+    """Describe the settings that a parameter receives; None if it does not receive settings."""
     chosen = next((each for each in details if isinstance(each, Fields)), Fields())
     inner = [each for each in details if isinstance(each, type) and issubclass(each, Settings)]
     if inner:
@@ -299,7 +300,7 @@ def _rows(part: Part) -> Iterator[Row]:
 
 
 def _field_option(name: str, kind: Any, about: Setting) -> click.Option:
-    """Build the option of a field. Its value stays a string, which `parsed_value` parses."""
+    """Build the option for a field; its value remains a string for `parsed_value` to parse."""
     shown, members = option_name(name, about), _members(kind)
     if bool in members and str not in members:
         return click.Option([f"{shown}/{_opposite(shown)}", f"{_FIELD}{name}"], default=None)
@@ -387,7 +388,7 @@ def _plain(value: Any) -> Any:
 
 
 def _value(cls: type[Settings], name: str, given: Any) -> Any:
-    """Parse the typed value of a field."""
+    """Parse a field's value, as given on the command line."""
     about = described(cls)[name][1]
     if isinstance(given, bool) or about.methods:
         return given

@@ -1,7 +1,7 @@
-"""Help of commands: the usual options on one screen, all options on request.
+"""Command help: the most common options on one screen, and all options on request.
 
-``motionloom search --help`` shows the usual options, ``--method lazy --help`` adds the options of
-a method, and ``--help-all`` shows all options by group and method.
+``motionloom search --help`` shows the most common options, ``--method lazy --help`` adds the
+options of a method, and ``--help-all`` shows all options by group and method.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def command_help(
     Parameters
     ----------
     path : str
-        The command as it is typed.
+        The command as entered on the command line.
     chosen : mapping
-        The typed method for each option that selects a method, or None.
+        For each option that selects a method, the method given on the command line, or None.
     complete : bool
         Show all options.
     """
@@ -64,7 +64,7 @@ def command_help(
 
 
 def _more(options: Iterable[Row]) -> list[tuple[str, str]]:
-    """Return rows that explain how to show the other options."""
+    """Return help rows that explain how to list the remaining options."""
     methods: dict[str, dict[str, None]] = {}
     shown = {name for row in options if row.short for name in row.parameter.opts}
     for row in options:
@@ -85,7 +85,7 @@ def _paragraphs(text: str, complete: bool) -> list[str]:
 
 
 def _word(argument: click.Parameter) -> str:
-    """Return the argument as shown in the usage line."""
+    """Return an argument as shown in the usage line."""
     return str(argument.metavar) if argument.required else f"[{argument.metavar}]"
 
 

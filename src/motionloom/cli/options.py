@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share.
+"""Arguments and options shared by several commands.
 
 Most options come from settings classes, see `motionloom.cli.command`.
 """
@@ -60,14 +60,14 @@ def listed(text: str) -> list[str]: ...
 @overload
 def listed(text: None) -> None: ...
 def listed(text: str | None) -> list[str] | None:
-    """Split ``NAME,NAME,...`` into names; None stays None."""
+    """Split ``NAME,NAME,...`` into a list of names; return None for None."""
     if text is None:
         return None
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def check_picture(path: Path) -> None:
-    """Raise `InvalidInput` if the suffix is not a picture format."""
+    """Raise `InvalidInput` if the file name does not have the extension of a picture format."""
     if path.suffix.lower() not in PICTURES:
         suffixes = ", ".join(PICTURES)
         raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {suffixes}")

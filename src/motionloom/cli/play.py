@@ -1,4 +1,4 @@
-"""``motionloom match``: responsive characters by motion matching."""
+"""``motionloom match``: responsive characters driven by motion matching."""
 
 from __future__ import annotations
 

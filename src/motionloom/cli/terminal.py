@@ -1,4 +1,4 @@
-"""Output of commands: JSON on standard output, progress on standard error."""
+"""Command output: data on standard output, progress and remarks on standard error."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def remark(text: str) -> None:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """Return the end of a message about an unknown word: similar words, if there are any.
+    """Return the end of an error message that suggests similar words, if there are any.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]
 
 
 class _Lines:
-    """Progress for a log: a few lines, each with an estimate of the remaining time."""
+    """Progress as a few lines in a log, each with an estimate of the remaining time."""
 
     def __init__(self, what: str, total: int) -> None:
         self.what, self.total, self.done = what, total, 0

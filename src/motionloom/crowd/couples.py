@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.crowd.footfalls import landing_on_beats
 from motionloom.crowd.learned import (
     Cut,
     best_transition_phase,
@@ -23,14 +24,14 @@ from motionloom.crowd.learned import (
 )
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.motion_beats.beats import RHYTHMIC, Beats, analyze_beats
+from motionloom.dance.motion_beats.landings import foot_landings, landing_fit
 from motionloom.dance.motion_beats.meter import downbeat, usual_meter
-from motionloom.dance.movements import Movement, transition_differences
+from motionloom.dance.movements import Movement, sampled, transition_differences
 from motionloom.dance.settings import MAX_SEAM, BeatSettings
 from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import reasons_text
-from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.retargeting.retarget import conformed
 
@@ -43,11 +44,9 @@ _HANDS = 0.3  # meters: maximum distance between wrists whose hands are together
 _HELD = 0.25  # minimum fraction of the time during which hands are together
 _HOLD = 1.6  # meters: partners farther apart have let go
 _UNEVEN = 0.25  # maximum deviation of the beats of a movement from its period, as a fraction
-_UNEVEN_LANDINGS = 0.4  # the same for beats that were moved to landings
-_NEAR = 0.8  # maximum number of frames between a beat and a landing on it; reports allow one frame
-_STEP = 0.15  # maximum distance between a step and its beat, in beats
-_STEPPED = 0.85  # minimum share of beats with a landing if couples step on every beat
-_ENOUGH = 24  # if there are fewer movements, those with more missed beats are also used
+_UNEVEN_LANDINGS = 0.6  # the same for beats that were moved to landings
+_SAME_STEP = 0.1  # seconds between the landings of partners who step together
+_ENOUGH = 60  # if there are fewer movements, those with more landings off the beat are also used
 _FOLLOWERS = 6  # successors of each movement, in addition to the next one in its take
 _GUESSED = 200  # maximum number of takes to search for couples; among more, some match by chance
 _BODY = 0.25  # meters of space that a body needs around its root
@@ -154,7 +153,9 @@ def couple_steps(
         Drop transitions in which joints accelerate more than this multiple of the usual maximum in
         the takes; see `motionloom.dance.transitions.seams`. If None, transitions are not checked.
     align : {"landings", "beats"}
-        Events that are aligned with the beats of the music: foot landings or motion beats.
+        Events that are aligned with the beats of the music: foot landings or motion beats. With
+        landings, each partner is moved to the common beats, movements with landings off the beat
+        are avoided, and so are transitions that cause them (`motionloom.crowd.footfalls`).
     kind : str
     beats_of : callable, optional
         Function that finds the beats of a couple. A library passes a function that also uses beats
@@ -192,10 +193,10 @@ def couple_steps(
             progress(1)
     if not analyzed:
         raise InvalidInput(f"no couple has a rhythm ({reasons_text(left_out) or 'no couples'})")
-    if align == "landings":
-        analyzed = _on_steps(analyzed)
     if meter is None:
         meter = usual_meter(analyzed)
+    if align == "landings":
+        analyzed = [(_in_step(couple, rhythm), rhythm) for couple, rhythm in analyzed]
     if meter < 1:
         raise InvalidInput(f"meter must be at least 1; got {meter}")
     cuts = _cuts(analyzed, meter, fps, landed=align == "landings")
@@ -212,10 +213,11 @@ def couple_steps(
         )
     every = max(round(float(np.median([rhythm.period for _, rhythm in analyzed])) * fps), 2)
     if graph == "learned":
-        return learned_steps(
+        steps = learned_steps(
             cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
             left_out=left_out, max_seam=max_seam, landed=align == "landings",
         )  # fmt: skip
+        return landing_on_beats(steps) if align == "landings" else steps
     phase = transition_phase
     if phase is None:
         phase = best_transition_phase(
@@ -223,10 +225,11 @@ def couple_steps(
             landed=align == "landings",
         )
     movements = [cut.movement(every, phase) for cut in cuts]
-    return compact_steps(
+    steps = compact_steps(
         movements, _graph(movements, cuts), kind, left_out, max_seam=max_seam,
         usual=usual_of_cuts(cuts),
     )  # fmt: skip
+    return landing_on_beats(steps) if align == "landings" else steps
 
 
 def couple_radius(choreography: Choreography) -> float:
@@ -240,15 +243,12 @@ def couple_radius(choreography: Choreography) -> float:
 def _cuts(
     analyzed: Sequence[tuple[Couple, Beats]], meter: int, fps: float, *, landed: bool
 ) -> list[Cut]:
-    """Return movements in hold and on the beat, and prefer those with a landing on most beats.
-
-    Partners step together, but not on every beat. In salsa, both pause on every fourth beat.
-    """
+    """Return movements in hold and on the beat, and prefer those with all landings on beats."""
     candidates: list[tuple[int, bool, Cut]] = []
     for couple, rhythm in analyzed:
         frames = np.clip(rhythm.frames, 0.0, len(couple[0]) - 1.0)
         apart, period = _distances(*couple), rhythm.period * fps
-        steps = _landings(couple) if landed else np.zeros(0)
+        feet = [foot_landings(motion) for motion in couple] if landed else []
         first = downbeat(rhythm, meter)
         # If feet land on all beats, a movement may start on any of them.
         for offset in range(first, first + meter) if landed else (first,):
@@ -258,12 +258,13 @@ def _cuts(
                 in_hold = apart[int(at[0]) : int(at[-1]) + 1].max() < _HOLD
                 uneven = np.abs(np.diff(at) / period - 1.0).max()
                 if in_hold and uneven < (_UNEVEN_LANDINGS if landed else _UNEVEN):
-                    missed = len(at) - 1 - _met(steps, at[:-1])
+                    fits = [landing_fit(times, at / fps, fps=fps) for times in feet]
                     cut = Cut(couple, at, follows=last >= 0 and last == start - meter)
-                    candidates.append((missed if landed else 0, cut.follows, cut))
+                    off = sum(fit.total - fit.on_beat for fit in fits)
+                    candidates.append((off, cut.follows, cut))
                     last = start
     most = 0
-    while most <= meter and sum(row[0] <= most for row in candidates) < _ENOUGH:
+    while sum(row[0] <= most for row in candidates) < min(_ENOUGH, len(candidates)):
         most += 1
     cuts, kept_last = [], False
     for count, follows, cut in candidates:
@@ -284,34 +285,27 @@ def _apart(cuts: Sequence[Cut]) -> int:
     return count
 
 
-def _on_steps(analyzed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]]:
-    """Keep only every second beat if feet land more reliably on these than on all beats.
+def _in_step(couple: Couple, rhythm: Beats) -> Couple:
+    """Shift each partner in time, by less than a tenth of a second, to land on the common beats.
 
-    A couple that steps on three of four beats may step on every beat at half the tempo.
+    Partners who step together land up to three frames apart, so a beat halfway between them would
+    be a frame or two from either landing.
     """
-    every, halves = [], []
-    for couple, rhythm in analyzed:
-        steps, frames = _landings(couple), rhythm.frames
-        near = max(_NEAR, _STEP * rhythm.period * couple[0].fps)
-        every.append(_met(steps, frames, near) / len(frames))
-        shares = [_met(steps, frames[k::2], near) / len(frames[k::2]) for k in (0, 1)]
-        best = int(np.argmax(shares))
-        half = replace(rhythm, times=rhythm.times[best::2], period=2.0 * rhythm.period)
-        halves.append((shares[best], (couple, half)))
-    if np.mean(every) >= _STEPPED or np.mean([share for share, _ in halves]) <= np.mean(every):
-        return analyzed
-    return [half for _, half in halves if len(half[1]) >= 3]
-
-
-def _met(steps: Array, frames: Array, near: float = _NEAR) -> int:
-    """Count the beats in `frames` that have a landing within `near` frames."""
-    return int(sum(np.abs(steps - beat).min(initial=np.inf) <= near for beat in frames))
-
-
-def _landings(couple: Couple) -> Array:
-    """Return the frames at which a heel or ball of either partner lands."""
-    contacts = [motion.contacts() for motion in couple]
-    return np.concatenate([landings(body[part]) for body in contacts for part in FOOT_PARTS])
+    times, fps = rhythm.times, couple[0].fps
+    moved = []
+    for motion in couple:
+        feet = foot_landings(motion)
+        off = feet[None] - times[:, None] if len(feet) else np.full((len(times), 1), np.inf)
+        nearest = off[np.arange(len(times)), np.abs(off).argmin(axis=1)]
+        near = np.abs(nearest) < _SAME_STEP
+        if near.any():
+            shifts = np.interp(times, times[near], nearest[near])
+            kept = np.append(True, np.diff(times + shifts) > _SAME_STEP)  # time never runs back
+            frames = np.arange(len(motion))
+            at = frames + fps * np.interp(frames / fps, times[kept], shifts[kept])
+            motion = replace(sampled(motion, np.clip(at, 0.0, len(motion) - 1.0)), name=motion.name)
+        moved.append(motion)
+    return moved[0], moved[1]
 
 
 def _graph(movements: Sequence[Movement], cuts: Sequence[Cut]) -> TransitionGraph:

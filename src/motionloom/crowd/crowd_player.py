@@ -459,7 +459,9 @@ class BlockPlayer(ScenePlayer):
         return self.choreography.quality(motion, body=character % self._bodies)
 
     def perform(self, progress: Progress | None = None) -> CrowdMotion:
-        """Play the whole crowd from the first frame to the last; the player must be unread.
+        """Play the whole crowd from the first frame to the last.
+
+        No frames may have been read from the player before.
 
         `progress` is called with 1 after every movement. If it raises an exception, playing stops.
         """

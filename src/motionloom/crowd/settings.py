@@ -223,9 +223,8 @@ class CrowdSettings(Settings):
         tempo = self.tempo
         seconds = self.seconds or default_seconds
         if self.music == TUNE:
-            bars = int(np.ceil(seconds * tempo / 60.0 / meter)) + 1
-            made = tune(bars=bars, meter=meter, tempo_bpm=tempo, seed=self.seed)
-            return replace(made, seconds=seconds, name=TUNE)
+            made = tune(meter=meter, tempo_bpm=tempo, seed=self.seed, seconds=seconds)
+            return replace(made, name=TUNE)
         if self.music is not None:
             # A score defines its beats per bar; audio does not.
             audio = Path(self.music).suffix.lower() in AUDIO_SUFFIXES
@@ -354,8 +353,8 @@ class Formation(Settings):
         1.2, "Distance between neighboring soldiers.", unit="m", least=0.5, greatest=10.0
     )
     speed: float | None = setting(
-        None, f"Speed along the street. [{SPEED:g}, or measured in the takes]", unit="m/s",
-        least=0.1, greatest=4.0,
+        None, f"Speed along the street. [measured from the takes; built-in march: {SPEED:g}]",
+        unit="m/s", least=0.1, greatest=4.0,
     )  # fmt: skip
 
     @property

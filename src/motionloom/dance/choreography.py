@@ -338,7 +338,12 @@ class Choreography:
         )  # fmt: skip
 
     def music(
-        self, song: str | Path, *, meter: int | None = None, tempo_bpm: float | None = None
+        self,
+        song: str | Path,
+        *,
+        meter: int | None = None,
+        tempo_bpm: float | None = None,
+        seconds: float | None = None,
     ) -> Music:
         """Load music to dance to: a MIDI or audio file, or ``"tune"`` for a generated tune.
 
@@ -350,6 +355,8 @@ class Choreography:
         tempo_bpm : float, optional
             Tempo of a generated tune in beats per minute. Default: the tempo of the takes, limited
             to the range 40 to 200.
+        seconds : float, optional
+            Duration of a generated tune. Default: 16 bars.
         """
         from motionloom.dance.music import load_music, tune
 
@@ -357,7 +364,7 @@ class Choreography:
             return load_music(song, meter=meter)
         if tempo_bpm is None:
             tempo_bpm = min(max(60.0 / self.period, 40.0), 200.0)
-        return tune(meter=self.meter, tempo_bpm=tempo_bpm)
+        return tune(meter=self.meter, tempo_bpm=tempo_bpm, seconds=seconds)
 
     @takes(DanceSettings)
     def dance(
@@ -369,7 +376,7 @@ class Choreography:
 
         Parameters
         ----------
-        music : Music, or the path of a MIDI or audio file
+        music : Music, path of a MIDI or audio file, or ``"tune"``
         settings : DanceSettings, optional
 
         Examples
@@ -397,7 +404,8 @@ class Choreography:
 
         Parameters
         ----------
-        music : Music, or the path of a MIDI or audio file
+        music : Music, path of a MIDI or audio file, or ``"tune"``
+            A generated tune is as long as the dance.
         settings : DanceSettings, optional
         progress : callable, optional
             Called with the number of frames generated. The total can exceed the length of the

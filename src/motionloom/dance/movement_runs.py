@@ -94,8 +94,9 @@ def movement_runs(
     runs: list[Run] = []
     for motions, beats, mirrored in analyzed:
         try:
+            accented = settings.movements.downbeat == "accent"
             cut = cut_movements(
-                motions, beats, meter=meter, first_beat=downbeat(beats, meter),
+                motions, beats, meter=meter, first_beat=downbeat(beats, meter) if accented else 0,
                 beat_frames=beat_frames, mirrored=mirrored,
             )  # fmt: skip
             even = _even_runs(cut, beats, settings) if settings.movements.even else [(cut, True)]

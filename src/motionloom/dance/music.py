@@ -162,20 +162,34 @@ def tune(
     meter: int = 4,
     tempo_bpm: float = 120.0,
     seed: int | np.random.Generator = 0,
+    seconds: float | None = None,
 ) -> Music:
-    """Generate a tune. The parameters are those of `motionloom.demo.tunes.write_tune`.
+    """Generate a tune.
+
+    Parameters
+    ----------
+    bars, meter, tempo_bpm, seed
+        As in `motionloom.demo.tunes.write_tune`.
+    seconds : float, optional
+        Duration of the tune; it replaces `bars`. The last bar is played to its end.
 
     Examples
     --------
     >>> tune(bars=2, tempo_bpm=120).beats[:3]
     array([0. , 0.5, 1. ])
+    >>> song = tune(tempo_bpm=120, seconds=41.0)
+    >>> song.seconds, bool(song.beats[-1] >= 41.0)
+    (41.0, True)
     """
     from motionloom.demo.tunes import write_tune  # imported here because it loads the whole corpus
 
+    if seconds is not None:
+        bars = int(np.ceil(seconds * tempo_bpm / 60.0 / meter)) + 1
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tune.mid"
         music = load_music(write_tune(path, bars=bars, meter=meter, tempo_bpm=tempo_bpm, seed=seed))
-    return replace(music, path="", name=f"tune, {tempo_bpm:g} beats a minute")
+    length = music.seconds if seconds is None else seconds
+    return replace(music, path="", name=f"tune, {tempo_bpm:g} beats a minute", seconds=length)
 
 
 def read_audio(path: str | Path, *, meter: int = 4) -> Music:

@@ -13,6 +13,9 @@ from motionloom.errors import InvalidInput
 from motionloom.settings import MotionChoice, Settings, preset, setting
 
 SHORTEST, LONGEST = 0.28, 1.5  # seconds between beats: 214 to 40 beats per minute
+SLOWEST, FASTEST = 2.0, 600.0  # beats per minute: the widest range of tempos
+# Radians (3.4 degrees): smaller changes of direction are involuntary.
+MIN_TURN = 0.06
 TUNE = "tune"  # name of the generated tune, used instead of a music file
 RHYTHMIC = 0.25  # motions with a lower confidence count as not rhythmic
 MAX_SEAM = 1.5  # maximum acceleration at a seam, relative to the 99.9th percentile of the takes
@@ -52,16 +55,27 @@ class BeatSettings(Settings):
     weights: Mapping[str, float] | None = setting(
         None, "Weights of candidate beats by role or joint name; 0 ignores a joint.", command=False
     )
-    candidates: Literal["turns", "acceleration"] = setting(
+    candidates: Literal["turns", "velocity", "acceleration"] = setting(
         "turns",
-        "Candidate beats: changes of direction and landings (turns), or zero crossings of the "
-        "angular acceleration, as in the paper (acceleration).",
+        "Candidate beats: changes of direction and landings (turns); only changes of direction, "
+        "as in the paper (velocity); or zero crossings of the angular acceleration, as in "
+        "equation (2) of the paper (acceleration).",
         expert=True,
     )
-    midway: bool = setting(
-        True,
-        "If candidates is acceleration, move beats to the middle between zero crossings where the "
-        "body is slower.",
+    smoothing: float | None = setting(
+        None,
+        "Standard deviation of the Gaussian that smooths the joint angles; 0 turns smoothing off, "
+        "as in the paper. [0.04, or 0.06 in noisy takes]",
+        unit="s",
+        least=0.0,
+        expert=True,
+    )
+    min_turn: float = setting(
+        MIN_TURN,
+        "Ignore smaller changes of direction, and joints that move less; 0 ignores none, as in "
+        "the paper.",
+        unit="rad",
+        least=0.0,
         expert=True,
     )
     weighted: bool = setting(
@@ -73,25 +87,31 @@ class BeatSettings(Settings):
     period: Literal["combined", "periodogram"] = setting(
         "combined",
         "How the beat period is found: from the periodogram, self-similarity and foot landings "
-        "(combined), or from the highest peak of the periodogram, as in the paper (periodogram).",
+        "(combined), or from the highest power of the periodogram, as in the paper (periodogram).",
+        expert=True,
+    )
+    extrapolate: bool = setting(
+        True,
+        "Extrapolate a beat at the very start or end of a take, where half of the candidates are "
+        "missing, from the beats next to it.",
         expert=True,
     )
 
     def check(self) -> None:
         """Check that the tempo range is valid."""
         slow, fast = self.tempo_bpm
-        if not (0.0 < slow < fast <= 600.0):
+        if not (0.0 < slow < fast <= FASTEST):
             raise InvalidInput(
-                "tempo_bpm must be two tempos, the slower one first, above 0 and at most 600; "
-                f"got {self.tempo_bpm!r}"
+                "tempo_bpm must be two tempos, the slower one first, above 0 and at most "
+                f"{FASTEST:g}; got {self.tempo_bpm!r}"
             )
 
     @preset
     def kp03(cls: Any) -> BeatSettings:
         """Settings of Kim, Park and Shin 2003."""
         return cls(
-            candidates="acceleration", midway=False, weighted=False, period="periodogram",
-            steady=True,
+            candidates="velocity", smoothing=0.0, min_turn=0.0, weighted=False,
+            period="periodogram", tempo_bpm=(SLOWEST, FASTEST), steady=True, extrapolate=False,
         )  # fmt: skip
 
 
@@ -110,6 +130,12 @@ class MovementSettings(Settings):
         "movements in which feet do not land on beats.",
         expert=True,
     )
+    downbeat: Literal["accent", "first"] = setting(
+        "accent",
+        "Where movements start: at the beats with the most changes of direction and landings "
+        "(accent), or at the first beat and every METER beats after it, as in the paper (first).",
+        expert=True,
+    )
     mirror: bool = setting(False, "Also use a mirrored copy of every take, for more movements.")
     min_confidence: float = setting(
         RHYTHMIC, "Skip takes whose beats have a lower confidence than this, 0 to 1.", expert=True
@@ -118,7 +144,7 @@ class MovementSettings(Settings):
     @preset
     def kp03(cls: Any) -> MovementSettings:
         """Settings of Kim, Park and Shin 2003: all takes and movements are used."""
-        return cls(align="beats", even=False, min_confidence=0.0)
+        return cls(align="beats", even=False, downbeat="first", min_confidence=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +244,12 @@ class PathSettings(Settings):
     bend: bool = setting(
         True, "Turn and shift movements toward the path, in addition to blending.", expert=True
     )
+    prefer: bool = setting(
+        True,
+        "Prefer nodes whose movements end near the path. If False, nodes are drawn with the "
+        "probabilities of the graph, as in the paper.",
+        expert=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,13 +296,27 @@ class DanceSettings(Settings):
         least=0.0,
         greatest=10.0,
     )
+    inertialize: bool = setting(
+        True,
+        "Fade the difference between two movements after a transition. If False, movements are "
+        "joined unchanged, as in the paper.",
+        expert=True,
+    )
+    one_movement: bool = setting(
+        True,
+        "Without a path, play one movement of each node. If False, play the blend of all its "
+        "movements, as in the paper.",
+        expert=True,
+    )
     path: PathSettings = setting(PathSettings(), "How a dance follows a path.")
     clock: ClockSettings = setting(ClockSettings(), "How the clock is corrected.")
 
     @preset
     def kp03(cls: Any) -> DanceSettings:
-        """Settings of Kim, Park and Shin 2003: cardinal weights, no bending or clock correction."""
+        """Settings of Kim, Park and Shin 2003: blended movements, joined unchanged."""
         return cls(
-            path=PathSettings(blend="cardinal", bend=False),
+            inertialize=False,
+            one_movement=False,
+            path=PathSettings(blend="cardinal", bend=False, prefer=False),
             clock=ClockSettings(corrections=0, align="beats"),
         )

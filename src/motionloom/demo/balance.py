@@ -1,13 +1,13 @@
 """Feet, balance and torso of a motion plan, computed before arms and legs are solved.
 
-A standing foot does not move at all. When its heel rises, it turns about the ball of the foot
-and the toes stay flat; when it lands on the heel, it turns about the heel.
+The sole of a planted foot does not move. When the heel rises, the foot rotates about its ball while
+the toes stay flat; when the foot lands on its heel, it rotates about the heel.
 
-On the floor the body is an inverted pendulum: its center of mass accelerates away from the center
-of pressure, ``a = (g / h) (x - p)``. Its only bounded motion is ``p`` filtered with a two-sided
-exponential window. The filter looks ahead: the weight is over one foot before the other lifts, and
-a walker leans into the first step. In flight there is no pressure and no horizontal acceleration,
-which means ``p = x``; a few iterations solve this condition.
+On the floor, the body is modeled as an inverted pendulum: its center of mass accelerates away from
+the center of pressure, ``a = (g / h) (x - p)``. Its only bounded motion is ``p`` filtered with a
+two-sided exponential window. The filter looks ahead, so the weight is over one foot before the
+other lifts, and a walker leans into the first step. In flight, there is no pressure and no
+horizontal acceleration, which means ``p = x``; a few iterations solve this condition.
 
 The height of the pelvis follows the plan but is lowered where a foot would be out of reach.
 """
@@ -35,7 +35,7 @@ class PlannedFoot:
     Attributes
     ----------
     center : ndarray, shape (T, 3)
-        Center of the sole, without the height of the swing.
+        Center of the sole, excluding the height of the swing.
     yaw : ndarray, shape (T,)
     ankle : ndarray, shape (T, 3)
     rotation : ndarray, shape (T, 4)
@@ -62,7 +62,7 @@ class PlannedFoot:
 
 
 def planned_feet(plan: MotionPlan, times: Array) -> dict[str, PlannedFoot]:
-    """Return both feet of `plan` at `times` (T,), by side."""
+    """Return the trajectories of both feet of `plan` at `times` (T,), keyed by side."""
     return {side: _planned_foot(plan, side, times) for side in SIDES}
 
 
@@ -153,7 +153,7 @@ def balanced_path(
 
 
 def smooth_share(weight: Array, step: float, pelvis_height: float) -> Array:
-    """Return the lateral weight: 1 over the left foot, -1 over the right, shape (T,)."""
+    """Return the lateral position of the weight (T,): 1 over the left foot, -1 over the right."""
     decay = float(np.exp(-np.sqrt(GRAVITY / pelvis_height) * step))
     return _two_sided_window(2.0 * weight[:, None] - 1.0, decay)[:, 0]
 
@@ -233,11 +233,11 @@ class Torso:
     wobble: Array
 
     def on_pelvis(self, offset: ArrayLike) -> Array:
-        """Return the world position (T, 3) of a point on the pelvis, `offset` from the root."""
+        """Return the world position (T, 3) of a point at `offset` from the root in pelvis axes."""
         return self.root + rot.rotate(self.pelvis, offset)
 
     def on_chest(self, offset: ArrayLike) -> Array:
-        """Return the world position (T, 3) of a point fixed to the chest, `offset` from Spine1."""
+        """Return the world position (T, 3) of a point at `offset` from Spine1 in chest axes."""
         offsets = self.performer.skeleton.offsets
         chest = self.on_pelvis(offsets[1]) + rot.rotate(self.spine, offsets[2])
         return chest + rot.rotate(self.chest, offset)
@@ -341,7 +341,7 @@ def wobble(plan: MotionPlan, times: Array) -> Array:
 
 
 def loose(plan: MotionPlan, side: str, times: Array) -> Array:
-    """Return the weight (T,) of free legs and targets relative to the footsteps, 0 to 1."""
+    """Return the weight (T,), 0 to 1, of free legs and targets relative to the footsteps."""
     free = plan.curves[f"{side}_free"].sample(times)
     aimed, _ = aiming(plan, f"{side}_foot", times)
     return 1.0 - (1.0 - free) * (1.0 - aimed)

@@ -1,7 +1,7 @@
-"""Solver of a motion plan: torso first, then arms and legs by two-bone inverse kinematics.
+"""Motion plan solver: torso first, then arms and legs by two-bone inverse kinematics.
 
-A foot that stands in the plan is exactly still, whatever the rest of the body does. Everything
-is sampled from continuous time; only the balance is computed on a grid.
+A foot that is planted according to the plan is exactly still, whatever the rest of the body does.
+Everything is a function of continuous time, except the balance, which is computed on a grid.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Leg:
 
 
 def arm(plan: MotionPlan, body: Torso, side: str, hand_path: Array | None = None) -> Arm:
-    """Solve one arm: joint angles blended with targets, or a hand at `hand_path` (T, 3)."""
+    """Solve one arm from joint angles blended with targets, or from a hand path (T, 3)."""
     who, sign, times = plan.performer, SIGN[side], body.times
     angles = plan.curves[f"{side}_arm"].sample(times)
     first = 7 if side == "left" else 9
@@ -98,7 +98,7 @@ def arm(plan: MotionPlan, body: Torso, side: str, hand_path: Array | None = None
 
 
 def leg(plan: MotionPlan, body: Torso, side: str) -> Leg:
-    """Solve one leg: on its footsteps, swinging freely, or at a target."""
+    """Solve one leg, which follows its footsteps, swings freely or reaches for a target."""
     who, sign, times = plan.performer, SIGN[side], body.times
     planned = body.feet[side]
     angles = plan.curves[f"{side}_free_leg"].sample(times)
@@ -166,7 +166,7 @@ def shoulder(body: Torso, side: str, collar: Array) -> Array:
 
 
 def _collar(body: Torso, side: str, reach: Array) -> Array:
-    """Return the world rotation of a collar: up with a raised arm, forward with an extended one."""
+    """Return a collar's world rotation; it follows a raised arm up and an extended arm forward."""
     local = rot.rotate(rot.inverse(body.chest), reach)
     local = local / np.maximum(np.linalg.norm(local, axis=-1, keepdims=True), 1e-6)
     up = np.clip((local[:, 1] + 0.3) / 1.3, 0.0, 1.0)
@@ -213,7 +213,7 @@ def solve_motion(
 ) -> Motion:
     """Solve the motion of a plan between two times; frame k is at ``start + k / fps`` seconds.
 
-    This also fills in the targets of the plan's aims.
+    This also computes the targets of the plan's aims.
     """
     balance = Balance(plan)
     resolve_aims(plan, balance)

@@ -1,4 +1,4 @@
-"""Clips of the corpus: one recipe per name.
+"""Corpus clips, defined by one recipe per name.
 
 A recipe appends one action to a plan. Seeds vary speeds and targets slightly; the ground truth
 contains the exact values.
@@ -181,7 +181,7 @@ _SHELVES = {"low": -0.5, "mid": -0.1, "high": 0.45}
 
 
 def _shelves() -> dict[str, Recipe]:
-    """Return recipes for two actions with the same reach: pick an object up, and put it back."""
+    """Return recipes for two actions with equal reach: picking up an object, putting it back."""
 
     def recipe(action: str, carried: Literal["away", "back"], elevation: float) -> Recipe:
         def write(plan: MotionPlan) -> object:

@@ -1,4 +1,4 @@
-"""Clips and takes of the corpus by name, with ground truth, and writing them to files.
+"""Access to the corpus clips and takes, with ground truth, by name or as files.
 
 A take is a long, unsegmented sequence of many actions, as recorded in a capture session.
 """
@@ -121,7 +121,7 @@ class AnnotatedMotion:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all clips, then of all takes, with performer suffixes.
+    """Return the names of all clips and then all takes, with performer suffixes.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def couple(
 ) -> tuple[AnnotatedMotion, AnnotatedMotion]:
     """Return the leader and follower of a waltz, in one world frame and time base.
 
-    Performers dance in pairs, 0 with 1 and 2 with 3. `performer` is the leader.
+    Performer 0 dances with 1, and 2 with 3. `performer` is the leader.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def couple(
 
 
 def clips(seed: int = 0, fps: float = 30.0) -> Iterator[AnnotatedMotion]:
-    """Yield all clips of the corpus, one action each, in the order of `names`.
+    """Yield all clips in the corpus, with one action each, in the order of `names`.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def clips(seed: int = 0, fps: float = 30.0) -> Iterator[AnnotatedMotion]:
 
 
 def takes(seed: int = 0, fps: float = 30.0) -> Iterator[AnnotatedMotion]:
-    """Yield all takes of the corpus, many actions each, in the order of `names`.
+    """Yield all takes in the corpus, with many actions each, in the order of `names`.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def write(
 
 @dataclass(frozen=True)
 class _TableRows:
-    """Rows of the tables for one motion."""
+    """Table rows for one motion."""
 
     truth: list[list[object]]
     contacts: list[list[object]]

@@ -52,7 +52,7 @@ def beat_times(
 def groove(
     plan: MotionPlan, *, tempo_bpm: float = 108.0, bars: int = 8, action: str = "dance_groove"
 ) -> PlannedAction:
-    """Dance side steps with arm movements on a regular beat, four to the bar, and quarter turns."""
+    """Dance side steps with arm movements and quarter turns, on a regular beat in 4/4 time."""
     beats = beat_times(plan.time + 0.9, 4 * bars + 1, tempo_bpm)
     return _dance(plan, beats, _side_steps, tempo_bpm, action, start=plan.time)
 
@@ -73,7 +73,7 @@ def sway(
 def dance_to(
     plan: MotionPlan, beats: Array, *, style: str = "free", late: float = 0.0
 ) -> PlannedAction:
-    """Dance on a list of beats: one bar repeated ("cycle") or a new bar each time ("free").
+    """Dance on the listed beats, repeating one bar ("cycle") or with a new bar each time ("free").
 
     Arms and chest are early or late by a random offset of up to `late` seconds; feet are not.
     """
@@ -227,8 +227,8 @@ def beat_study(
     Parameters
     ----------
     kind : {"regular", "perturbed", "dance"}
-        One bar repeated on the beat, the same bar with beats displaced by up to `jitter` of the
-        period, or a free dance on the beat whose arms and chest are early or late.
+        Respectively: one bar repeated on the beat; the same bar with beats displaced by up to
+        `jitter` of the period; a free dance on the beat whose arms and chest are early or late.
     performer : int
         Index of the performer, 0 to 3.
     seed : int

@@ -31,7 +31,7 @@ class FloorPath:
 def path_from(
     plan: MotionPlan, distance: float, curvature: Callable[[Array], Array] | float = 0.0
 ) -> FloorPath:
-    """Return a path from the current position of `plan` with a curvature in 1/m, left positive."""
+    """Return a path from the plan's current position; curvature is in 1/m, positive to the left."""
     ds = 0.01
     length = np.arange(0.0, distance + 3.0, ds)
     bend = curvature(length) if callable(curvature) else np.full(len(length), curvature)
@@ -57,7 +57,7 @@ def walk(
 ) -> PlannedAction:
     """Walk `steps` steps at `speed` m/s along a path, from standing to standing.
 
-    The first step has half the length, and the last one closes the feet. Marching raises the
+    The first step is half as long, and the last step brings the feet together. Marching raises the
     knees.
     """
     who, start = plan.performer, plan.time
@@ -231,14 +231,14 @@ def _lean_in(plan: MotionPlan, start: float, speed: float, curvature: object) ->
 
 
 def _jog_height(plan: MotionPlan, ahead: float) -> float:
-    """Return the pelvis height at which a leg just reaches `ahead` meters in front of it."""
+    """Return the pelvis height at which a leg can just reach `ahead` meters forward."""
     who = plan.performer
     upright = np.sqrt((0.98 * who.leg) ** 2 - ahead**2)
     return float(upright + who.ankle_height + who.hip_drop - who.pelvis_height - 0.012)
 
 
 def _pump_arms(plan: MotionPlan, side: str, start: float, moment: float, *, size: float) -> None:
-    """Set the bent arms of a jog at the time when the foot of `side` lands."""
+    """Pose the bent arms of a jog for the time when the foot on `side` lands."""
     pump = size * plan.performer.swing**0.5
     ahead = (0.80 + 0.45 * pump, -0.02, 1.75)
     behind = (0.80 - 0.50 * pump, 0.18, 1.6)
@@ -251,7 +251,7 @@ def _pump_arms(plan: MotionPlan, side: str, start: float, moment: float, *, size
 
 
 def _swing_arms(plan: MotionPlan, side: str, start: float, moment: float, *, size: float) -> None:
-    """Set arm swing and torso twist at the time when the foot of `side` lands in front."""
+    """Set the arm swing and torso twist for the time when the foot on `side` lands in front."""
     who = plan.performer
     bend = 0.28 + 0.2 * size
     reach = 0.42 * size * who.swing

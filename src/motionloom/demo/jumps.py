@@ -248,7 +248,7 @@ def _finish(plan, action, side, start, end, apex, size, contacts) -> PlannedActi
 
 
 def _speed(body: float, width: float) -> float:
-    """Return the sideways speed when the body has turned by `body` of 360 degrees."""
+    """Return the sideways speed when the body has rotated by `body` degrees, out of 360."""
     if body in (0.0, 360.0):
         return 0.0
     fraction = body / 360.0

@@ -1,7 +1,7 @@
 """Performers of the built-in corpus: body proportions, movement style and skeleton.
 
 Joint names follow HumanIK. The zero pose is a T-pose facing +Z, with the character's left at +X.
-All lengths are derived from the standing height with the segment lengths of Drillis and Contini,
+All lengths are derived from the standing height with Drillis and Contini's segment lengths,
 scaled by each performer's leg, arm and shoulder ratios.
 """
 
@@ -28,7 +28,7 @@ class Performer:
     height : float
         Standing height.
     legs, arms, shoulders : float
-        Relative length of legs and arms, and relative width of shoulders; 1 is average.
+        Relative leg length, arm length and shoulder width; 1 is average.
     stance : float
         Distance between the feet at rest, in multiples of the hip width.
     toe_out : float
@@ -39,9 +39,9 @@ class Performer:
     crouch : float
         Lowering of the pelvis at rest due to bent knees, in meters.
     tempo : float
-        Relative speed of actions and cadence of steps.
+        Relative speed of actions and step cadence.
     noise : float
-        Size of involuntary movements of torso and arms, in radians.
+        Amplitude of involuntary torso and arm movements, in radians.
 
     Examples
     --------

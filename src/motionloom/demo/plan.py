@@ -1,11 +1,11 @@
-"""Motion plans: the control curves from which the poses of one performer are solved.
+"""Motion plans: the control curves from which a performer's poses are computed.
 
-A plan contains control curves (pelvis, torso, head, arms, free legs), footsteps, targets of hands
-and feet, and the list of actions. Actions are appended one after the other, and each starts and
-ends on both feet: one action makes a clip, and several make a take without visible seams.
+A plan contains control curves (pelvis, torso, head, arms, free legs), footsteps, hand and foot
+targets, and the list of actions. Actions are appended one after the other. Each starts and ends on
+both feet, so that one action makes a clip, and several actions make a take without visible seams.
 
-Between two keys, a curve follows the quintic that matches value, velocity and acceleration at
-both. With zero velocity and acceleration, this is the minimum-jerk movement of human reaching
+Between two keys, a curve follows the quintic that matches value, velocity and acceleration at both.
+With zero velocity and acceleration, this is the minimum-jerk movement typical of human reaching
 (Flash and Hogan 1985); with ballistic ends, it is the parabola of free flight.
 """
 
@@ -78,11 +78,11 @@ class ControlCurve:
         self._keys.append(key)
 
     def rebase(self, value: ArrayLike) -> None:
-        """Continue from `value` after the last key, as needed for angles after a full turn."""
+        """Continue from `value` after the last key, for example to remove a full turn."""
         self._again(self._spread(value), self._still)
 
     def _again(self, value: Array, acceleration: Array) -> None:
-        """Return a second key at the time of the last one; it applies only after that time."""
+        """Add a key at the same time as the last one, which applies only after that time."""
         self._times.append(self._times[-1])
         self._keys.append((value, self._still, acceleration))
 
@@ -94,8 +94,8 @@ class ControlCurve:
     def ease(self, start: float, end: float, value: ArrayLike, *, push: float = 0.0) -> None:
         """Hold until `start`, then make a minimum-jerk transition that ends at `end`.
 
-        `push` is the acceleration at both ends, in units of distance over duration squared.
-        Without it, the largest acceleration of the transition is 5.8.
+        `push` is the acceleration at both ends, in units of distance over duration squared. With a
+        push of zero, the largest acceleration of the transition is 5.8 in these units.
         """
         self.hold(start)
         end = max(end, self.last_time + 1e-3)
@@ -133,7 +133,7 @@ class ControlCurve:
 
 
 def _quintic(u: Array, start: Sequence[Array], end: Sequence[Array]) -> Array:
-    """Return a quintic over u in [0, 1] with given value, slope and curvature at both ends."""
+    """Evaluate at u in [0, 1] a quintic with specified value, slope and curvature at both ends."""
     p0, v0, a0 = start
     p1, v1, a1 = end
     d = p1 - p0
@@ -152,8 +152,8 @@ def bump(times: Array, start: float, end: float) -> Array:
 def noise(times: Array, rng: np.random.Generator, channels: int) -> Array:
     """Return smooth noise below 1 Hz with about unit amplitude, shape (T, channels).
 
-    Each channel is a sum of six sinusoids with random frequency and phase: a function of
-    continuous time.
+    Each channel is a sum of six sinusoids with random frequencies and phases, and therefore a
+    function of continuous time.
     """
     waves = 6
     frequency = rng.uniform(0.12, 0.9, size=(waves, channels))
@@ -222,7 +222,7 @@ class MotionPlan:
     ----------
     performer : Performer
     rng : numpy.random.Generator
-        Random generator of all choices.
+        Random generator for all choices.
     position, heading : (x, z) and radians
         Initial position and heading.
 
@@ -267,7 +267,7 @@ class MotionPlan:
         self, side: str, position: ArrayLike, heading: float, *, width: float | None = None,
         floor: float = 0.0,
     ) -> tuple[Array, float]:  # fmt: skip
-        """Return position (x, y, z) and yaw of a foot next to `position` (x, z) for a heading."""
+        """Return the position (x, y, z) and yaw of a foot that stands next to `position` (x, z)."""
         wide = self.performer.stance_width if width is None else width
         x, z = np.asarray(position, dtype=np.float64)
         across = SIGN[side] * wide / 2.0
@@ -320,7 +320,7 @@ class MotionPlan:
         push: float = 0.0,
         flight: bool = False,
     ) -> None:
-        """Add a swing: the foot leaves the floor at `lift` and lands at `land`.
+        """Add a step, in which the foot leaves the floor at time `lift` and lands at time `land`.
 
         Before lift-off the heel rises by `heel` radians within `heel_time`; at landing the
         toes are raised by `toe` (a heel strike) or the heel by `tiptoe`, and come down within
@@ -361,11 +361,11 @@ class MotionPlan:
             self.ease(f"{side}_heel", start, end, angle)
 
     def balance(self, start: float, end: float, weight: float = 0.5) -> None:
-        """Shift the weight: 1 is entirely on the left foot, 0.5 on both."""
+        """Shift the weight; 1 means entirely on the left foot, and 0.5 equally on both feet."""
         self.ease("weight", max(start, self.curves["weight"].last_time), end, weight)
 
     def pose_arms(self, start: float, end: float, left: ArrayLike, right: ArrayLike) -> None:
-        """Move both arms to (flexion, abduction, elbow bend)."""
+        """Move both arms to the angles (flexion, abduction, elbow bend)."""
         self.ease("left_arm", start, end, left)
         self.ease("right_arm", start, end, right)
 

@@ -1,4 +1,4 @@
-"""Actions toward known targets: kicks, punches, reaches, and sitting on a seat."""
+"""Actions with known targets: kicks, punches, reaches, and sitting on a seat."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kick(
     side : str
         The kicking leg.
     azimuth, elevation : float
-        Direction of the ankle's target from the hip: radians to the left of straight ahead, and
+        Direction from the hip to the ankle's target: radians to the left of straight ahead, and
         radians above the horizontal (negative below).
     extension : float
         Distance of the target from the hip, as a fraction of the leg's length.
@@ -103,7 +103,7 @@ def _lean(plan, start, chamber, hit, side, *, back, away, sideways) -> None:
 
 
 def _leap(plan: MotionPlan, side: str, hit: float, leap: float) -> None:
-    """Jump off the standing leg: free flight of the pelvis with its apex at `hit`."""
+    """Jump off the standing leg, with a free flight of the pelvis whose apex is at `hit`."""
     rise = np.sqrt(2.0 * leap / GRAVITY)
     off, on = hit - rise, hit + rise
     speed = GRAVITY * rise
@@ -132,7 +132,7 @@ def punch(
 ) -> PlannedAction:
     """Punch at a target from a guard, from standing to standing.
 
-    `azimuth` and `elevation` give the direction of the target from the shoulder, as in `kick`. The
+    `azimuth` and `elevation` give the direction from the shoulder to the target, as in `kick`. The
     end of the hand reaches the target.
     """
     start, pace = plan.time, 1.0 / plan.performer.tempo
@@ -188,13 +188,13 @@ def reach(
     side : str
         The reaching hand, whose fingertips touch the target.
     azimuth, elevation : float
-        Direction of the target from the shoulder: radians to the left of straight ahead, and
+        Direction from the shoulder to the target: radians to the left of straight ahead, and
         radians above the horizontal.
     extension : float
         Distance of the target from the shoulder, as a fraction of the arm's length.
     carried : {"away", "back"}, optional
-        The hand carries an object: away from the target, so that the arm is bent at the end, or
-        back to it, so that the arm is bent at the beginning.
+        Direction in which the hand carries an object: away from the target, so that the arm is bent
+        at the end, or back to it, so that the arm is bent at the beginning.
     """
     start, pace = plan.time, 1.0 / plan.performer.tempo
     sign, size = SIGN[side], plan.performer.height / 1.75

@@ -1,4 +1,4 @@
-"""Ground truth of the corpus: actions, contacts, flights, beats."""
+"""Ground truth for the corpus: actions, contacts, flights and beats."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Truth:
     Attributes
     ----------
     actions : tuple of Action
-        Actions in order of time: one for a clip, several for a take.
+        Actions in chronological order: one for a clip, several for a take.
     contacts : dict
         Frame ranges ``[start, end)`` in which a part of a foot is at rest on the floor:
         ``left``, ``right`` for the ball of the foot and the toes, ``left_heel``,
@@ -98,7 +98,7 @@ class Truth:
 
 
 def truth_of(plan: MotionPlan, times: NDArray[np.float64], fps: float) -> Truth:
-    """Return the ground truth for the frames of a solved plan at `times`."""
+    """Return the ground truth of a solved plan, for frames at `times`."""
     contacts = {}
     feet = planned_feet(plan, times)
     for side in SIDES:

@@ -35,7 +35,7 @@ def write_tune(
     meter : int
         Beats (quarter notes) per bar.
     tempo_bpm : float, or sequence of (bar, tempo)
-        Tempo in beats per minute: a number, or a list of changes, ``[(0, 120), (8, 132)]``.
+        Tempo in beats per minute: a number, or a list of changes such as ``[(0, 120), (8, 132)]``.
     seed : int or numpy.random.Generator
         Random seed for the melody.
     loudness : sequence of float, optional
@@ -91,7 +91,7 @@ def write_tune(
 
 
 def _softer(event: tuple, factor: float) -> tuple:
-    """Return a note with its velocity reduced to a fraction, but above zero."""
+    """Return a note with its velocity reduced to a fraction, but at least 1."""
     tick, order, message = event
     if message.type != "note_on" or factor == 1.0:
         return event
@@ -110,7 +110,7 @@ def _note(channel: int, pitch: int, velocity: int, start: float, length: float) 
 
 
 def _band(bars: int, meter: int) -> list:
-    """Return the notes of bass on downbeats, chords on other beats, and drums on all beats."""
+    """Return the accompaniment: bass on downbeats, chords on other beats, drums on all beats."""
     events = []
     for bar in range(bars):
         chord = _CHORDS[bar % len(_CHORDS)]

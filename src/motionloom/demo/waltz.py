@@ -1,11 +1,11 @@
-"""A waltz of two dancers in closed hold, in one world frame and time base.
+"""A waltz for two dancers in closed hold, in one world frame and time base.
 
-A coordinate frame of the couple moves and turns from beat to beat. The leader's feet are placed
+The couple's coordinate frame moves and turns from beat to beat. The leader's feet are placed
 behind its origin, and the follower's in front of it, facing back. When the leader steps with the
 left foot, the follower steps with the right.
 
-The takes for crowds are a traveling waltz and marches at several speeds and turn rates. Each has
-exact beats: a foot lands on every beat.
+For crowds, there are takes of a traveling waltz and of marches at several speeds and turn rates. A
+foot lands exactly on every beat.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _BESIDE = 0.05  # offset of each partner to the left, meters
 
 @dataclass(frozen=True)
 class Footwork:
-    """Style of the steps; times are fractions of a beat interval.
+    """Step style; times are fractions of a beat interval.
 
     Attributes
     ----------
     lift : float
         Time of lift-off after the previous beat.
     late : float
-        Time after its beat at which the foot comes to rest; a step sounds slightly earlier.
+        Time after the beat at which the foot comes to rest; a step is heard slightly earlier.
     clearance : float
         Height of the foot's swing, in meters.
     heel : float
@@ -63,7 +63,7 @@ class Footwork:
 
 @dataclass(frozen=True)
 class Couple:
-    """Synchronized plans and motions of leader and follower."""
+    """The synchronized plans and motions of a leader and a follower."""
 
     leader_plan: MotionPlan
     follower_plan: MotionPlan
@@ -88,7 +88,7 @@ def waltz(
     footwork: Footwork = _SOFT,
     names: tuple[str, str] = ("waltz_leader", "waltz_follower"),
 ) -> Couple:
-    """Create a waltz of `bars` bars of three beats: box steps turning to the left.
+    """Create a waltz of `bars` three-beat bars, with box steps that turn to the left.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def waltz(
         on the second (for legs of 0.85 m), and the turn in radians. The leading foot alternates
         from bar to bar, left first.
     footwork : Footwork
-        Style of the steps; soft by default.
+        Step style; soft by default.
     names : pair of str
         Names of the two motions.
     """
@@ -269,7 +269,7 @@ def waltz_take(seed: int = 0, fps: float = 30.0) -> CrowdTake:
 
 
 def march_takes(seed: int = 0, fps: float = 30.0, *, steps: int = _STEPS) -> list[CrowdTake]:
-    """Create marches of one performer at four speeds and three turn rates.
+    """Create marches by one performer at four speeds and three turn rates.
 
     Examples
     --------

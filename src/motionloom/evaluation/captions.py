@@ -1,16 +1,17 @@
-"""Measure the quality of captions and of text search.
+"""Quality of captions and text search.
 
 *Captions are compared with labels*. The labels of a set are classes ("wave-left-hand", "Squat"),
-and `EXPECTED` lists the predicates that the clips of each class should show. Recall is the fraction
-of the clips of a class in which one of these predicates is found. Precision is the fraction of the
-clips with a predicate that belong to its class; other classes that may show the predicate (`MAY`)
-are not counted.
+and `EXPECTED` lists the predicates that captions of each class should contain. Recall is the
+fraction of a class's clips in which one of these predicates is found. Precision is the fraction of
+the clips with a predicate that belong to its class; other classes in which the predicate may occur
+(`MAY`) are not counted.
 
 *Text search is tested with sentences that people wrote about takes*. Recall at ten is measured on
 the CMU takes of the KIT Motion-Language Dataset. Performers are divided into folds. For each
 sentence about a performer in a fold, all takes of the fold are ranked, and duplicate takes are
-counted once. The sentence is answered if its take is among the first ten. Words are learned from
-labels and sentences of the performers in other folds, without takes that duplicate a ranked take.
+counted once. A sentence counts as a success if its take is among the first ten. Words are learned
+from labels and sentences of performers in other folds, excluding takes that duplicate a ranked
+take.
 
 References
 ----------
@@ -98,13 +99,13 @@ _MARKS = ("<!-- evaluate-captions -->", "<!-- end of evaluate-captions -->")
 
 @dataclass(frozen=True)
 class CaptionScore:
-    """Score of one class of a set.
+    """Score for one class in a set.
 
     Attributes
     ----------
     set, label : str
     predicates : tuple of str
-        Predicates of the class; one of them should be found.
+        Predicates expected for the class; at least one of them should be found.
     clips : int
     recall, precision : float
         Scores from 0 to 1. Precision counts the clips in which the first predicate is found. It is
@@ -122,7 +123,7 @@ class CaptionScore:
 def score_captions(
     settings: CaptionScoreSettings, progress: Progress | None = None
 ) -> list[CaptionScore]:
-    """Compute recall and precision of captions for every class of labeled sets.
+    """Compute the recall and precision of captions for every class in labeled sets.
 
     Raises
     ------
@@ -150,7 +151,7 @@ def chosen_sets(settings: CaptionScoreSettings) -> tuple[str, ...]:
 
 
 def scored(clips: LabeledSet, *, workers: int | None = None) -> list[CaptionScore]:
-    """Return the score of each class of one set."""
+    """Return the score of each class in a set."""
     captions = caption_table(clips.library, workers=workers)
     place = {name: m for m, name in enumerate(captions.names)}
     said = {
@@ -227,7 +228,7 @@ FIRST = 10  # number of results that count
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """Recall at ten, as a fraction of the sentences, with the numbers of sentences and takes."""
+    """Recall at ten, as a fraction of the sentences, and the numbers of sentences and takes."""
 
     motion: float  # with captions and learned words only
     with_labels: float  # also with the labels of the ranked takes
@@ -332,7 +333,7 @@ def _folds(asked, original, who, folds: int, seed: int) -> list[set[str]]:
 
 
 def _texts(library, asked, original, who, chosen, ranked, synonyms) -> list[tuple[str, list[str]]]:
-    """Return descriptions of takes by other performers, without duplicates of ranked takes."""
+    """Return descriptions of other performers' takes, excluding duplicates of ranked takes."""
     labels = library.catalogue.labels()
     texts = [
         (name, words(label, synonyms))

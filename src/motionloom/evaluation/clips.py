@@ -1,13 +1,13 @@
-"""Retrieval quality of clip measures, using every labeled clip as the query once.
+"""Retrieval quality of clip measures, with every labeled clip used once as the query.
 
 A clip is *relevant* to a query if it has the same label. The query is excluded from its results. If
 a label has only one clip, this clip is part of every result list but is not used as a query.
 
-Precision at a recall level is the best precision at that recall or higher, averaged over the
-queries. It is interpolated at eleven levels. Ties are ranked in the order of the clips.
+The interpolated precision at a recall level is the best precision at that recall or higher. It is
+computed at eleven levels and averaged over the queries. Ties are ranked in the order of the clips.
 
 Distance matrices are computed in parallel: each worker opens the clip features and computes some
-rows. The results are bitwise identical, wherever the work runs.
+rows. The results are bit-identical, no matter where the work runs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def clip_matrix(
     *,
     workers: int | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Compute distances between the `chosen` clips of a table, and measure their processor time.
+    """Compute distances between the `chosen` clips in a table, and measure the processor time.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class MethodScore:
         has the same label.
     precision_at_recall : ndarray, shape (11,)
     by_label : dict of str to (float, ndarray)
-        Mean average precision and precision at recall over the queries of each label.
+        Mean average precision and precision at recall over the queries with each label.
     seconds : float
         Processor time for all distances on one thread. `prepare_seconds` is the time for computing
         clip features, which is near zero if they were saved before.
@@ -368,7 +368,7 @@ def _score(
 def motion_labels(
     library: Store, labels: str | Path | Mapping[str, str] | None, column: str | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the label of each motion, and the rows of the CSV file that match no motion."""
+    """Return the label of each motion, and the CSV rows that do not match any motion."""
     if labels is None:
         by_motion = {name: library.labels(name) for name in library.names}
         return {name: ", ".join(some) for name, some in by_motion.items() if some}, ()

@@ -1,4 +1,4 @@
-"""Labeled sets of clips: plug-ins that define motions and their classes.
+"""Labeled clip sets: plug-ins that define motions and their classes.
 
 A set is a function that yields `LabeledClip` objects from a folder of data. It has an entry in
 `CLIP_SETS`. A library of these motions is created once and saved. A user's labeled library is also
@@ -8,7 +8,7 @@ settings are tuned without the set, performer or class on which they are evaluat
 
 ================== =======================================================================
 ``corpus``         clips of the built-in corpus; left and right are separate classes
-``cmu-groups``     115 CMU clips in five groups like those of Tam et al. 2007
+``cmu-groups``     115 CMU clips in five groups like those in Tam et al. 2007
 ``cmu-kinds``      CMU takes of other kinds, selected by description (`KINDS`)
 ``exercises``      pieces of about three seconds of labeled exercises of CMU
 ``bandai``         Bandai-Namco clips: content, over all styles
@@ -49,7 +49,7 @@ class LabeledClip:
 
 @dataclass(frozen=True, eq=False)
 class LabeledSet:
-    """Labeled clips of a library.
+    """Labeled clips in a library.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class LabeledSet:
     clips, labels, performers : tuple of str, length C
         Name in the library, class and performer of each clip.
     apart : bool
-        True if results from the performer of the query are excluded.
+        True if results by the query's performer are excluded.
     """
 
     name: str
@@ -69,7 +69,7 @@ class LabeledSet:
     apart: bool = False
 
     def answers(self, query: int) -> NDArray[np.bool_]:
-        """Return a mask (C,): True for clips that may be results of a query."""
+        """Return a mask (C,) of the clips that may be results for a query."""
         allowed = np.arange(len(self.clips)) != query
         if self.apart:
             allowed &= np.array(self.performers) != self.performers[query]
@@ -154,7 +154,7 @@ def cmu_groups(data: DataFolder) -> Clips:
 
 
 def cmu_kinds(data: DataFolder) -> Clips:
-    """Yield CMU takes by description, at most twelve of each of `KINDS`, without duplicates."""
+    """Yield CMU takes selected by description, at most twelve per kind in `KINDS`."""
     rows = [row for row in data.table("cmu30-metadata.csv") if not row["duplicate_of"]]
     files = data.takes()
     low, high = _KIND_SECONDS
@@ -170,7 +170,7 @@ def cmu_kinds(data: DataFolder) -> Clips:
 
 
 def exercise_pieces(data: DataFolder) -> Clips:
-    """Yield the labeled exercises of three CMU takes, cut into pieces of about three seconds."""
+    """Yield the labeled exercises in three CMU takes, cut into pieces of about three seconds."""
     files = data.takes()
     for name, cells in data.exercises().items():
         motion = load(files[name])
@@ -192,7 +192,7 @@ def bandai_clips(data: DataFolder) -> Clips:
 
 @dataclass(frozen=True)
 class ClipSetSource:
-    """Source of the clips in a set, and whether results may come from the query's performer."""
+    """Source of a set's clips, and whether results by the query's performer count."""
 
     clips: Callable[[DataFolder], Clips]
     library: str
@@ -249,11 +249,11 @@ class DataFolder:
             return list(csv.DictReader(lines))
 
     def takes(self) -> dict[str, Path]:
-        """Return the paths of the CMU takes at 30 Hz, by name."""
+        """Return a mapping from names to paths for the 30 Hz CMU takes."""
         return {path.stem: path for path in self.folder("cmu30").rglob("*.bvh")}
 
     def exercises(self) -> dict[str, NDArray[np.int64]]:
-        """Return the label of every 0.1 s of each exercise take, by take."""
+        """Return the labels of each exercise take, one per 0.1 s, keyed by take."""
         files = sorted(self.folder("exercises").glob("*.txt"))
         return {
             path.stem: np.array(path.read_text(encoding="utf-8").split(), int) for path in files

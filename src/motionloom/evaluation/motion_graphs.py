@@ -1,7 +1,7 @@
-"""Quality of motion graphs: compare frame distances by the transitions they find.
+"""Motion graph quality: frame distances are compared by the transitions that they find.
 
 The threshold of every distance is set so that it finds the same number of transitions per minute.
-The rules of a motion graph are disabled: foot contacts need not agree, abrupt transitions are kept,
+The motion graph rules are disabled: foot contacts need not match, abrupt transitions are kept,
 and no threshold is relaxed. Each transition is then synthesized and measured:
 
 - *acceleration*: the largest acceleration of any joint during the transition, relative to the
@@ -127,7 +127,7 @@ def _slide(
     travel, steps = 0.0, 0
     blend = transitions.blend
     for source, target in zip(transitions.source, transitions.target, strict=True):
-        made = blended(motions, supports, source, target, blend)
+        made = blended(motions, supports, source, target, blend, transitions.root_path)
         clip = Motion(motions[0].skeleton, made.rotations, made.root, motions[0].fps)
         in_contact = np.ones((blend, len(FOOT_PARTS)), dtype=bool)
         for number, frame in (source, target):
@@ -142,7 +142,7 @@ def _slide(
 
 
 def _skipped(supports: Sequence[FootSupport], transitions: Transitions) -> float:
-    """Return the fraction of transitions at which the same foot strikes twice in a row."""
+    """Return the fraction of transitions across which the same foot strikes twice in a row."""
     same, counted = 0, 0
     for (a, i), (b, j) in zip(transitions.source, transitions.target, strict=True):
         last, following = int(supports[a].last[i]), int(supports[b].next[j])

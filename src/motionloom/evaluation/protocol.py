@@ -1,9 +1,9 @@
-"""Evaluation of methods on sets that were not used to tune their settings.
+"""Evaluation of methods on data sets that were not used to tune their settings.
 
 Every method has a few candidate settings. On each set, a method is scored with the setting that is
 best on average on all *other* sets. For comparison, it is also scored with the setting that is
-tuned on all sets without the performer of the query, or without the class of the query. Intervals
-are 95 % bootstrap intervals over the queries of a set.
+tuned on all sets without the query's performer, or without the query's class. Intervals are 95 %
+bootstrap intervals over the queries in a set.
 
 A method may be a default only if, on every set that it was not tuned on, it is the best method, or
 the interval of its difference from the best method extends above -0.02.
@@ -60,7 +60,7 @@ CLIP_CANDIDATES: dict[str, tuple[ClipMethod, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class SetScores:
-    """Average precision of every query of a set, for every setting of every method.
+    """Average precision of every query in a set, for every setting of every method.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class SetScores:
     nearest : dict of str to dict of str to ndarray, shape (Q,)
         1 if the first result is correct; for queries in takes, 1 if all results are correct.
     items : int
-        Number of clips or queries of the set.
+        Number of clips or queries in the set.
     source : str
         Library that contains the clips. Sets with the same clips are held out together.
     """
@@ -97,7 +97,7 @@ class Held:
     score, low, high : float
         Mean average precision and its 95 % bootstrap interval.
     without_performer, without_class : float
-        Mean over queries, each scored with the setting tuned without its performer or its class.
+        Mean over the queries, each scored with the setting tuned without its performer or class.
     shipped, best_here : float
         Scores with the default setting and with the best setting for this set. Both settings were
         tuned on data that includes this set.
@@ -105,7 +105,7 @@ class Held:
         Fraction of clips whose first result is correct; for queries in takes, the fraction of
         queries without mistakes.
     worst : float
-        Mean over the queries of the worst class.
+        Mean over the queries in the worst class.
     behind : tuple of float
         Mean and interval of the difference from the best method.
     """
@@ -180,7 +180,7 @@ def score_clips(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SetScores:
-    """Score every setting of every method, using each labeled clip of a set as the query once.
+    """Score every setting of every method, using each labeled clip in a set once as the query.
 
     `cache` stores distances by library, method and setting, for sets with the same clips.
     """
@@ -240,7 +240,7 @@ def shown(option: Settings) -> str:
 
 
 def chosen_elsewhere(sets: Sequence[SetScores], method: str, left_out: str) -> str:
-    """Return the setting of a method with the highest mean over the sets that are not held out.
+    """Return the method setting with the highest mean over the sets that are not held out.
 
     If there is only one set, this is the default setting. In a tie, the default setting is
     preferred, and then the first.
@@ -263,7 +263,7 @@ def _best(names: list[str], means: list[dict[str, float]]) -> str:
 def _without(
     sets: Sequence[SetScores], method: str, here: SetScores, by: Callable[[SetScores], tuple]
 ) -> float:
-    """Return the mean over queries; each uses a setting tuned without queries that share `by`."""
+    """Return the mean over queries, each with a setting tuned without queries that share `by`."""
     own = np.array(by(here))
     scores = np.empty(len(own))
     for value in set(own.tolist()):

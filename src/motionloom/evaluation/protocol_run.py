@@ -1,6 +1,6 @@
 """Run the evaluation protocol over several sets, and write its results to a page.
 
-Sets of subsequence queries are plug-ins that define queries and the true occurrences of actions.
+Query sets are plug-ins that define subsequence queries and the true occurrences of their actions.
 
 ==================== =======================================================================
 ``corpus-takes``     actions in long takes of the built-in corpus, searched within the take
@@ -74,7 +74,7 @@ Place = tuple[str, float, float]
 
 @dataclass(frozen=True)
 class MarkedQuery:
-    """A query in a library, and the occurrences of its action: motion, start and end in seconds."""
+    """A query, and the occurrences of its action: motion name, start and end in seconds."""
 
     place: Place
     action: str
@@ -85,7 +85,7 @@ class MarkedQuery:
 
 @dataclass(frozen=True, eq=False)
 class QuerySet:
-    """A set of queries in a library."""
+    """A set of queries, and the library that they search."""
 
     name: str
     library: Store
@@ -98,7 +98,7 @@ _NEITHER = {"walk": ("spiral_walk", "march")}
 
 
 def corpus_takes(data: DataFolder) -> Made:
-    """Return actions in long takes of two performers; actions on the other side are not counted."""
+    """Return actions in two performers' long takes; actions on the other side are not counted."""
     motions, queries = [], []
     for take in ("take_locomotion", "take_strikes", "take_reaches", "take_dances"):
         for performer in (0, 2):
@@ -135,7 +135,7 @@ def _limb(action) -> object:
 
 
 def cmu_queries(data: DataFolder) -> Made:
-    """Return manually marked actions of CMU takes; several occurrences of each are queries."""
+    """Return manually marked actions in CMU takes; several occurrences of each are queries."""
     tasks = read_tasks(data.folder("queries") / "dev.csv")
     files = data.takes()
     motions = [load(files[name]) for name in sorted({task.motion for task in tasks})]
@@ -151,7 +151,7 @@ def cmu_queries(data: DataFolder) -> Made:
 
 
 def cmu_marks(data: DataFolder) -> Made:
-    """Return repeated actions of other CMU takes, in seconds.
+    """Return repeated actions in other CMU takes, with times in seconds.
 
     Actions are cut where the height or reach of a joint passes a limit or reverses, and each was
     checked by hand. Actions on the other side and weaker actions (a low kick among high kicks) are
@@ -172,13 +172,13 @@ def cmu_marks(data: DataFolder) -> Made:
 
 
 def marked_places(take: str, text: str) -> tuple[Place, ...]:
-    """Parse ranges ``START-END;START-END``, in seconds of a take."""
+    """Parse ranges ``START-END;START-END``, in seconds from the start of a take."""
     ends = (part.split("-") for part in text.split(";") if part)
     return tuple((take, float(start), float(end)) for start, end in ends)
 
 
 def bandai_sessions(data: DataFolder) -> Made:
-    """Return shuffled sequences of all clips of each style, with queries for content and style."""
+    """Return shuffled sequences of each style's clips, with queries for content and style."""
     rng = np.random.default_rng(0)
     by_style: dict[str, list] = {}
     for clip in bandai_clips(data):
@@ -224,7 +224,7 @@ def _some(every: Sequence[Place]) -> list[Place]:
 
 
 def query_set(name: str, data: DataFolder) -> QuerySet:
-    """Return a set of queries by name; create the library of its motions if it does not exist."""
+    """Return a query set by name; create the library of its motions if it does not exist."""
     motions, queries = QUERY_SETS[name](data)
     path = data.kept / f"{name}.loom"
     if not path.exists():
@@ -296,7 +296,7 @@ _MARKS = ("<!-- protocol -->", "<!-- end protocol -->")
 
 @dataclass(frozen=True, eq=False)
 class Protocols:
-    """Results of the protocol for whole clips and for queries, or None if no set was selected."""
+    """Protocol results for whole clips and for queries; None where no set was selected."""
 
     clips: Protocol | None
     queries: Protocol | None
@@ -319,7 +319,7 @@ class Protocols:
 
 
 def chosen_sets(sets: tuple[str, ...] | None) -> tuple[list[str], list[str]]:
-    """Return the names of the selected sets of clips, and of the selected sets of queries.
+    """Return the names of the selected clip sets, and of the selected query sets.
 
     Examples
     --------
@@ -413,7 +413,7 @@ def table(protocol: Protocol) -> str:
 
 
 def _details(protocol: Protocol) -> list[str]:
-    """Return a table about the default method: tuned settings, and scores with other choices."""
+    """Return a table for the default method: tuned settings, and scores with other settings."""
     method = protocol.default
     lines = [
         f"`{method}` in detail. *Seen* scores are from data that was used to tune the setting.",
@@ -439,7 +439,7 @@ def write_page(protocols: Protocols, path: Path) -> Path:
 
 
 def write_marked(path: Path, marks: tuple[str, str], text: str, title: str) -> Path:
-    """Write text between the markers of a page, or as a new page."""
+    """Write text to a page, either between its markers or as a new page."""
     begin, end = marks
     block = f"{begin}\n{text}\n{end}"
     page = f"{title}\n\n{block}\n"

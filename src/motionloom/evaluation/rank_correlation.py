@@ -1,12 +1,12 @@
-"""Agreement between feature sets and frame distances, as rank correlations.
+"""Rank correlations between feature sets and frame distances.
 
 See Krüger et al. (2010), figure 2. Two measures agree if they order neighbors in the same way, so
 agreement is measured with Spearman's rank correlation. Only near neighbors count, because the
 ranking of distant frames does not matter to a search.
 
-For *poses*, take the nearest frames of each of many random frames by one measure, and correlate
-their distances by that measure with their distances by another measure. For *segments*, do the same
-with the few nearest clips of each clip, compared by dynamic time warping.
+For *poses*, one measure finds the nearest neighbors of many random frames. Their distances by that
+measure are then correlated with their distances by another measure. For *segments*, the same is
+done with the few nearest clips of each clip, compared by dynamic time warping.
 
 The matrices are not symmetric, because the result depends on the measure that selects the
 neighbors.
@@ -61,12 +61,12 @@ class Study:
     ----------
     measures : tuple of str, length K
     poses, segments : ndarray, shape (K, K)
-        Mean correlation, from -1 to 1, between the measure of the row and the measure of the
-        column, over the nearest neighbors by the measure of the row.
+        Mean correlation, from -1 to 1, between the row's measure and the column's measure, over the
+        nearest neighbors according to the row's measure.
     clips : tuple of Segment
         The compared clips.
     frames : int
-        Total number of frames of all clips.
+        Total number of frames in all clips.
     queries, neighbors, ranked : int
         Number of query frames, of nearest frames per query, and of nearest clips per clip.
     seed : int
@@ -211,7 +211,7 @@ def segment_features(
 def pose_correlations(
     measures: Sequence[FrameDistance], tables: Sequence[NDArray], queries: NDArray, neighbors: int
 ) -> Array:
-    """Return rank correlations (K, K) from comparisons of query frames with all other frames."""
+    """Return rank correlations (K, K), comparing query frames with all other frames."""
     total = np.zeros((len(measures), len(measures)))
     for start in range(0, len(queries), _BLOCK):
         block = queries[start : start + _BLOCK]
@@ -249,7 +249,7 @@ def mean_correlations(matrices: Sequence[Array], neighbors: int) -> Array:
 
 
 def _centered_ranks(values: Array) -> Array:
-    """Rank each row (M, K), normalized so that dot products are Spearman correlations."""
+    """Return ranks within rows (M, K), scaled so that dot products are Spearman correlations."""
     from scipy.stats import rankdata
 
     ranks = rankdata(values, axis=1)
@@ -261,7 +261,7 @@ def _centered_ranks(values: Array) -> Array:
 
 
 def warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) -> Array:
-    """Return the costs of the best warping paths between all clips that `table` concatenates."""
+    """Return the DTW costs between all pairs of clips that `table` concatenates."""
     offsets = offsets_of(lengths)
     count = len(lengths)
     out = np.zeros((count, count))

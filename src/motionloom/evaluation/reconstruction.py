@@ -1,13 +1,13 @@
-"""Measure the accuracy of reconstructions from a few markers.
+"""Accuracy of reconstructions from a few markers.
 
 The error of a frame is the mean distance between true and reconstructed joints in world space,
 without alignment. Coincident joints count once (CMU skeletons have 31 joints at 21 positions);
 end sites do not count. For a motion, the mean and the maximum error of its frames are reported in
 centimeters, as in Krüger et al. (2010), table 3.
 
-Markers are the joints of the take, with an error of up to a millimeter in every coordinate. The
-take and all copies of it are excluded from the library; with ``without_subject``, all takes of the
-same performer are also excluded, even if they are filed under another subject.
+The simulated markers are the take's joints, with an error of up to a millimeter in every
+coordinate. The take and all copies of it are excluded from the library; with ``without_subject``,
+all takes of the same performer are also excluded, even if they are filed under another subject.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ class ReconstructionError:
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionTest:
-    """Settings for tracking and reconstructing a motion.
+    """Settings for simulating markers and reconstructing a motion from them.
 
     Attributes
     ----------
     without_subject : bool
-        Exclude every motion of the same performer. These are the motions whose names agree up to
-        the first ``_``, and the motions of subjects that share a take with the performer.
+        Exclude every motion by the same performer: all motions whose names agree up to the first
+        ``_``, and all motions of subjects that share a take with the performer.
     roles : tuple of str
         Tracked joints.
     noise : float
@@ -136,7 +136,7 @@ class ReconstructionTest:
 def evaluate_reconstruction(
     library: Store, name: str, test: ReconstructionTest | None = None
 ) -> ReconstructionError:
-    """Reconstruct a motion of the library from its joints, excluding the motion from the prior.
+    """Reconstruct a library motion from its joints, excluding the motion from the prior.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def evaluate_reconstructions(
     *,
     workers: int | None = None,
 ) -> Iterator[ReconstructionError]:
-    """Reconstruct motions of the library in order, each without the motion itself in the prior.
+    """Reconstruct library motions in order, excluding each motion from its own prior.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _prepare(library: Store, names: Sequence[str], test: ReconstructionTest) -> 
 def joint_errors(
     truth: Motion, reconstructed: Motion
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Return the distances in centimeters (T, P) between the joints of two motions in world space.
+    """Return the world-space distances in centimeters (T, P) between two motions' joints.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def joint_errors(
 
 
 def distinct_joints(skeleton: Skeleton) -> list[int]:
-    """Return the joints without those that coincide with another joint in every pose."""
+    """Return the joints, omitting those that coincide with an earlier joint in every pose."""
     place: dict[int, int] = {}
     for joint, parent in enumerate(skeleton.parents):
         moved = parent < 0 or np.linalg.norm(skeleton.offsets[joint]) > _SAME_PLACE
@@ -256,7 +256,7 @@ def subject_of(name: str) -> str:
 
 
 def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
-    """Return the library motions with the same frames as `motion`, including `motion` itself."""
+    """Return the library motions that have the same frames as `motion`, including `motion`."""
     from motionloom.search.index.neighbors import neighbors, open_index
 
     features = library_features(library, "e15", scale_free=True)
@@ -275,7 +275,7 @@ def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
 def varied_motions(
     library: Store, count: int, *, seed: int = 0, least: int = 90
 ) -> tuple[str, ...]:
-    """Draw `count` motions of different performers with a minimum number of frames."""
+    """Draw `count` motions by different performers, with a minimum number of frames."""
     rng = np.random.default_rng(seed)
     by_subject: dict[str, list[str]] = {}
     for entry in library.entries():

@@ -24,7 +24,7 @@ _TOLERANCE = 0.15  # seconds
 
 @dataclass(frozen=True)
 class Task:
-    """A query and the true occurrences of its action, in seconds of the same motion."""
+    """A query and the true occurrences of its action in the same motion, in seconds."""
 
     name: str
     motion: str
@@ -42,7 +42,7 @@ class Score:
     Attributes
     ----------
     average_precision : float
-        Precision at the rank at which each occurrence is hit (0 if it is never hit), averaged over
+        Precision at the rank where each occurrence is hit (0 if it is never hit), averaged over the
         occurrences.
     recall : float
         Fraction of the occurrences that are hit.
@@ -118,8 +118,8 @@ def read_tasks(path: str | Path) -> list[Task]:
     """Read tasks from a CSV file.
 
     The columns are ``id, file, fps, query_start, query_end, action, occurrences, optional``. Ranges
-    are written as ``START-END;START-END``, in rows of the original file. Row 0 of that file is an
-    added T-pose and is not counted.
+    are written as ``START-END;START-END``, as row numbers in the original file. Row 0 of that file
+    is a prepended T-pose and is not counted.
     """
     tasks = []
     with Path(path).open(newline="", encoding="utf-8") as file:

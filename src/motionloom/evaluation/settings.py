@@ -40,11 +40,13 @@ class EvaluateSettings(Settings):
     @preset
     def tz07(cls: Any) -> EvaluateSettings:
         """Settings of Tam et al. 2007, section 4; the paper does not state its joint weights."""
-        return cls(methods={"emd": Emd.tz07(), "dtw": AngleDtw(), "scaling": UniformScaling.tz07()})
+        return cls(
+            methods={"emd": Emd.tz07(), "dtw": AngleDtw.tz07(), "scaling": UniformScaling.tz07()}
+        )
 
     @classmethod
     def of(cls, options: Mapping[str, Any], *, start: Self | None = None) -> Self:
-        """Create settings like `Settings.of`, but let methods given by name keep the preset values.
+        """Create settings like `Settings.of`, but keep preset values for methods given by name.
 
         Examples
         --------

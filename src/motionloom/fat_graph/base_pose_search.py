@@ -169,7 +169,7 @@ def _set_aside(free: NDArray[np.bool_], near: Ints, bounds: Ints, apart: int) ->
 def _check(table, radius, apart, k) -> None:
     if table.ndim != 2 or not len(table) or not np.all(np.isfinite(table)):
         raise InvalidInput(
-            f"rows must be finite and contain at least one row; got shape {table.shape}"
+            f"rows must be a 2-D array of finite numbers, at least one row; got shape {table.shape}"
         )
     if not (np.isfinite(radius) and radius > 0.0):
         raise InvalidInput(f"radius must be positive; got {radius}")

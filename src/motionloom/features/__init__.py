@@ -1,4 +1,4 @@
-"""Distances between frames: feature sets, frame distances, distance matrices, library features.
+"""Frame comparison: feature sets, frame distances, distance matrices and library features.
 
 A *feature set* turns a frame into a feature vector. Feature vectors are compared with the Euclidean
 distance, and searches and indexes are built on them. A *frame distance* computes the distances

@@ -1,6 +1,6 @@
-"""Body frame: joint positions relative to the body's location and heading.
+"""Body frame, which makes joint positions independent of the body's location and heading.
 
-A pose is the same wherever it was captured and whichever way it faced. With
+A pose does not depend on where it was captured and which way it faced. With
 ``normalize="heading"``, every frame is moved so that its hips are over the origin and rotated
 about the vertical so that it faces +Z. Heights above the floor remain, which distinguishes
 jumping, standing and lying. With ``normalize="full"``, the whole rotation of the pelvis and the
@@ -90,7 +90,7 @@ def body_positions(
 
 
 def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
-    """Return world rotations ``wxyz`` from a common standing posture, shape (T, R, 4).
+    """Return world rotations ``wxyz`` relative to a common standing posture, shape (T, R, 4).
 
     The posture is the same for all skeletons: upright, facing +Z, arms out to the sides, legs
     straight. A skeleton with another rest pose is first put into this posture, bone by bone (see

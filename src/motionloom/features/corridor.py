@@ -1,6 +1,6 @@
 """Point-cloud distances in selected cells of a distance matrix, at a reduced rate.
 
-Each distance follows in closed form from inner products of single frames, summed along a diagonal
+Each distance has a closed form in terms of inner products of single frames, summed along a diagonal
 of the matrix (see `motionloom.features.matrix`). The cells that a match web needs lie in corridors
 along diagonals, so the work is arranged by diagonals. Products of one frame with eight consecutive
 frames are stored by diagonal, and the sum over a window then reads the same position in several
@@ -71,7 +71,7 @@ class _Window(NamedTuple):
 
 
 class _Tile(NamedTuple):
-    """Tile of the matrix of two motions: `rows` by `columns` cells starting at (`top`, `left`).
+    """A tile of a distance matrix: `rows` by `columns` cells starting at (`top`, `left`).
 
     `column` is the first column of the second motion in the whole matrix.
     """
@@ -84,7 +84,7 @@ class _Tile(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Memory for one tile, allocated once. H is tile height plus window reach, C is 3 P, padded.
+    """Memory for one tile, allocated once; H is tile height plus window reach, C is 3 P, padded.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class _Scratch(NamedTuple):
 
 
 class Corridor:
-    """Computes distances of windows at one stride, and owns the memory for it.
+    """Computation of window distances at one stride, with the memory it needs.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _fill(out, where, words, tile, a, b, window, scratch, lanes):
     window : _Window
     scratch : _Scratch
     lanes : uint64
-        `_LANES`, passed as an argument so that the compiler does not know its value.
+        The constant `_LANES`, passed as an argument so that the compiler does not know its value.
 
     Notes
     -----
@@ -397,8 +397,8 @@ def _window_sums(sums, o, products, base, weights, at, count):
     """Compute weighted sums of the products in a window, six poses at a time.
 
     Writes `count` sums starting at ``sums[o]``; the products of pose k begin at ``products[base[k]
-    + at]``. Processing six poses at a time needs a sixth of the loads and stores of `sums`. The
-    usual eleven poses are processed as six and five.
+    + at]``. Processing six poses at a time reduces the loads and stores of `sums` to a sixth. The
+    default eleven poses are processed as six and five.
     """
     for c in range(count):
         sums[o + c] = 0.0

@@ -1,10 +1,10 @@
-"""Rotation curves of joints, simplified with the Douglas-Peucker method.
+"""Joint rotation curves, simplified with the Douglas-Peucker method.
 
 The rotation of a joint is relative to the body part above it and to the rest pose (see
-`motionloom.features.joint_angles`). It is given as Euler angles in degrees, in the order Z, Y, X
-that CMU's files use. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to
-181. Two angle triples describe the same rotation. The triple closer to the previous frame is used,
-so that curves jump only where the joint does. Curves of similar motions may still differ by a whole
+`motionloom.features.joint_angles`). It is given as Euler angles in degrees, in the order Z, Y, X,
+as in CMU files. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to 181. Two
+angle triples describe the same rotation. The triple closer to the previous frame is used, so that
+curves jump only where the joint itself jumps. Curves of similar motions may still differ by a whole
 turn, because 179.8 and -179.8 degrees in the first frame are only 0.4 degrees apart. Measures
 therefore compare curves up to whole turns (`whole_turns`). Columns are NaN for joints that a
 skeleton lacks; measures compare the joints that two clips have in common.
@@ -14,8 +14,8 @@ last. If the largest distance from the line exceeds a threshold, the curve is sp
 half is treated in the same way. Distances are measured at the time of the point, which makes the
 threshold the maximum error of the polyline in the unit of the curve. Alternatively, distances are
 measured perpendicular to the line, as in [1]; a frame then counts as one degree. Each remaining
-point represents the frames nearest to it, and their number is its *mass*. The masses of a curve of
-N frames add up to N.
+point represents the frames nearest to it, and their number is its *mass*. The masses of an N-frame
+curve add up to N.
 
 References
 ----------
@@ -76,7 +76,7 @@ rank the arm above the finger; the numbers are motionloom's."""
 
 
 def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str, float]:
-    """Return the weight of each of `CURVE_JOINTS`.
+    """Return the weight of each joint in `CURVE_JOINTS`.
 
     Parameters
     ----------
@@ -88,7 +88,8 @@ def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str
     Raises
     ------
     InvalidInput
-        If a joint has no curve, a weight is negative or not a number, or all weights are zero.
+        If a joint does not have a curve, a weight is negative or not a number, or all weights are
+        zero.
 
     Examples
     --------
@@ -300,7 +301,7 @@ def kept_frames(
     return np.flatnonzero(split(points, threshold, perpendicular))
 
 
-def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
+def masses(frames: ArrayLike, count: int, *, following: bool = False) -> NDArray[np.float64]:
     """Return how many of the `count` frames each kept frame represents.
 
     Parameters
@@ -308,18 +309,25 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
     frames : array_like of int, shape (n,)
         Kept frames in ascending order, from 0 to ``count - 1``.
     count : int
+    following : bool
+        Count the frames from each kept frame up to the next. By default, frames count toward the
+        nearest kept frame.
 
     Returns
     -------
     masses : ndarray, shape (n,)
-        Their sum is `count`.
+        Masses whose sum is `count`.
 
     Examples
     --------
     >>> masses([0, 2, 7], 8).tolist()
     [1.5, 3.5, 3.0]
+    >>> masses([0, 2, 7], 8, following=True).tolist()
+    [2.0, 5.0, 1.0]
     """
     frames = np.asarray(frames, dtype=np.float64)
+    if following:
+        return np.diff(frames, append=float(count))
     # A frame midway between two kept frames counts half for each.
     edges = np.concatenate([[-0.5], 0.5 * (frames[1:] + frames[:-1]), [count - 0.5]])
     return np.diff(edges)

@@ -1,4 +1,4 @@
-"""Earth Mover's Distance: the minimum work that turns one signature into another.
+"""Earth Mover's Distance, the minimum work that turns one signature into another.
 
 A signature is a set of points with masses. Moving one unit of mass costs the distance it moves.
 Both signatures have the same total mass, so all mass is moved, and the minimum cost is a metric.
@@ -136,10 +136,10 @@ def signature_distance(points_a, mass_a, points_b, mass_b):
 def transport(costs, supply, demand):
     """Compute `transport_cost` by successive shortest paths on a dense matrix.
 
-    `costs` (n, m), `supply` (n,), `demand` (m,). Sources are emptied one after the other. For each
-    path, Dijkstra's algorithm on reduced costs stops at the first sink with room. Then the prices
-    of the nodes reached before it are updated, which keeps all reduced costs non-negative. Amounts
-    below `_DUST` of the total are treated as zero.
+    The shapes are `costs` (n, m), `supply` (n,) and `demand` (m,). Sources are emptied one after
+    the other. For each path, Dijkstra's algorithm on reduced costs stops at the first sink with
+    room. Then the prices of the nodes reached before it are updated, which keeps all reduced costs
+    non-negative. Amounts below `_DUST` of the total are treated as zero.
     """
     n, m = costs.shape
     if n == 1 or m == 1:

@@ -100,7 +100,7 @@ class FeatureSet:
     roles : tuple of str, length P
         Joints whose positions are the features.
     samples : int
-        Number of poses per frame, spread evenly over the window.
+        Number of poses per frame, evenly spaced over the window.
     window_seconds : float
         Length of the window, centered on the frame.
     components : int, optional
@@ -357,7 +357,7 @@ def frame_features(
         ``"heading"`` (the default) removes heading and floor position. ``"full"``
         removes the whole rotation and position of the pelvis.
     scale_free : bool, optional
-        Scale performers of all sizes to one size. Default: False.
+        Scale all performers to the same size. Default: False.
     basis : Basis, optional
         Principal components, for the sets that use them.
 

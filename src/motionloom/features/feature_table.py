@@ -1,4 +1,4 @@
-"""Feature tables: the features of every frame of a library, stored as an artifact.
+"""Feature tables: the features of every frame in a library, stored as an artifact.
 
 The tables are memory-mapped, so opening them takes milliseconds, and only the rows in use take
 memory. When motions are added or removed, the next call computes only the new rows.
@@ -37,7 +37,7 @@ _VERSION = 1  # increment when a change to a feature set changes its values
 
 @dataclass(frozen=True, eq=False)
 class LibraryFeatures(RowTable):
-    """Features of all motions of a library, concatenated.
+    """Features of all motions in a library, concatenated.
 
     Attributes
     ----------
@@ -89,14 +89,14 @@ class LibraryFeatures(RowTable):
         return slice(int(self.starts[m]), int(self.starts[m + 1]))
 
     def locate(self, row: int) -> tuple[str, int]:
-        """Return the motion and the stored frame of a row."""
+        """Return the motion to which a row belongs, and the corresponding stored frame."""
         if not 0 <= row < len(self.rows):
             raise InvalidInput(f"row must be between 0 and {len(self.rows) - 1}; got {row}")
         m = int(row_of(self.starts, row))
         return self.names[m], self.stored_frame(m, int(row - self.starts[m]))
 
     def stored_frame(self, motion: int, index: int) -> int:
-        """Return the stored frame of row `index` of motion number `motion`."""
+        """Return the stored frame that corresponds to row `index` of motion number `motion`."""
         return round(index * self._frames_per_row(motion))
 
     def row_index(self, motion: int, frame: int) -> int:
@@ -106,7 +106,7 @@ class LibraryFeatures(RowTable):
         return min(index, int(self.starts[motion + 1] - self.starts[motion]) - 1)
 
     def of(self, motion: Motion) -> NDArray[np.float32]:
-        """Compute the rows of any motion with the rate and options of this table, shape (T, D).
+        """Compute the rows (T, D) of any motion with this table's frame rate and options.
 
         The motion may have a different frame rate, skeleton and size.
         """
@@ -127,7 +127,7 @@ def library_features(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> LibraryFeatures:
-    """Compute the features of every frame of a library; see `motionloom.Library.features`.
+    """Compute the features of every frame in a library; see `motionloom.Library.features`.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def principal_components(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Basis:
-    """Fit principal components to all poses of a library, as an artifact.
+    """Fit principal components to all poses in a library, and store them as an artifact.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def principal_components(
         Selects the joints and their normalization. Sets that differ only in the number of
         components share one basis.
     fps : float, optional
-        Rate at which poses are sampled. Default: the rate of the library, or 30.
+        Rate at which poses are sampled. Default: the library's frame rate, or 30.
     workers, progress : optional
         As in `Library.features`.
 
@@ -258,7 +258,7 @@ def _moments(motion: Motion, features: FeatureSet, rate: float) -> Moments:
 
 
 def row_count(entry: Entry, rate: float) -> int:
-    """Return the number of frames of a motion at `rate`."""
+    """Return the number of frames that a motion has at `rate`."""
     if _same_rate(entry.fps, rate):
         return entry.frames
     return resampled_length(entry.frames, entry.fps, rate)

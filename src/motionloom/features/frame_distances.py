@@ -1,4 +1,4 @@
-"""Frame distances: protocol and registry.
+"""Frame distances: their protocol and registry.
 
 =========== ============================================================== ==========
 ``pc1``     point cloud of one pose (Kovar, Gleicher & Pighin 2002)          meters

@@ -1,14 +1,14 @@
-"""Distances between joint angles: quaternions, Euler angles, and transition costs.
+"""Frame distances based on joint angles: quaternions, Euler angles and transition costs.
 
 Joints are identified by roles, and the rotation of a joint is relative to the body part above it
 and to a common standing posture. Files with more spine joints, other joint axes or another rest
 pose therefore give the same rotations. The heading is removed from the rotation of the pelvis.
 
-``quat`` and ``euler`` measure differences of angles by their chord, ``2 sin(angle / 2)``. The chord
-is periodic, and it is close to the angle if the angle is small. It also follows from an inner
-product, so a distance matrix takes a single matrix product. For quaternions, it is the inner
-product of the matrices ``q q^T``, which are the same for `q` and ``-q``; for Euler angles, it is
-the inner product of points on the circle.
+``quat`` and ``euler`` measure angle differences by their chord, ``2 sin(angle / 2)``. The chord is
+periodic, and it is close to the angle if the angle is small. It can also be computed from an inner
+product, so a distance matrix requires only a single matrix product. For quaternions, it is the
+inner product of the matrices ``q q^T``, which are the same for `q` and ``-q``; for Euler angles, it
+is the inner product of points on the circle.
 
 ``lee`` and ``wb`` are the costs of a transition between two frames. Lee et al. (2002) search for
 frames at which one motion can continue as another, using weighted joint angles and velocities:
@@ -183,8 +183,8 @@ class TransitionCost:
     weights : mapping of str to float
         Weight of each joint's rotation, by role (see `motionloom.features.joint_angles`).
     velocity_seconds : float
-        A velocity difference counts as the displacement it causes in this time. The square of this
-        time is the weight `v` of the velocities, which the papers do not state.
+        A velocity difference counts as much as the displacement that it causes in this time. The
+        square of this time is the weight `v` of the velocities, which the papers do not state.
     """
 
     name: str
@@ -254,9 +254,9 @@ def _velocities(path: NDArray[np.float64], fps: float) -> NDArray[np.float64]:
 def _add_squared_angles(a, b, weights, polynomial, out):
     """Add the weighted squared angles between joint quaternions to `out` (M, N).
 
-    `a` (M, 4 R), `b` (4 R, N). The innermost loops run along the columns of `b` and are
-    vectorized: they take 79 ns per cell for ten joints, compared with 364 ns for a matrix product
-    and arccos per joint.
+    The shapes are `a` (M, 4 R) and `b` (4 R, N). The innermost loops run along the columns of `b`
+    and are vectorized; they take 79 ns per cell for ten joints, compared with 364 ns for a matrix
+    product and arccos per joint.
     """
     rows, columns = out.shape
     s = np.empty(_LANES)

@@ -1,8 +1,8 @@
-"""Joint relative distance of Tang, Leung, Komura and Shum (2008).
+"""The joint relative distance (Tang, Leung, Komura and Shum 2008).
 
 A pose is described by the distances between its joints, so location and heading do not matter. The
-weights of joint pairs come from a study of human judgment. A pair and its mirror image share one
-weight and count half each:
+joint-pair weights come from a study of human judgment. A pair and its mirror image share one weight
+and count half each:
 
     ``y(p, q) = sum of w_ij f_ij(p, q)``,
     ``f_ij = 1/2 (|D(p_i, p_j) - D(q_i, q_j)| + the same for the mirrored pair)``
@@ -68,7 +68,7 @@ PUBLISHED_WEIGHTS: dict[Pair, float] = {
 
 
 def mirrored(pair: Pair) -> Pair:
-    """Return the mirror image of a pair of joints.
+    """Return the mirror image of a joint pair.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def mirrored(pair: Pair) -> Pair:
 
 
 def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
-    """Return all pairs of joints, keeping only one of each mirrored pair.
+    """Return all joint pairs, omitting the mirror image of each pair.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
 def _matrix(a, columns):
     """Compute distances (M, N) from rows (M, D) and columns (D, N); NaN stays NaN.
 
-    The speed is limited by loads and stores rather than by arithmetic. Therefore `b` is transposed
-    so that a column applies to many cells at once, and each pass over a tile in the nearest cache
-    adds eight columns.
+    The speed is limited by loads and stores rather than by arithmetic. Therefore, `b` is transposed
+    so that a column applies to many cells at once, and each pass adds eight columns to a tile that
+    stays in the first-level cache.
     """
     count, size = a.shape
     width = columns.shape[1]

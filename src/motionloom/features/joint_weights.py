@@ -1,4 +1,4 @@
-"""Weights of joint pairs, learned from pairs of poses tagged as similar or dissimilar.
+"""Joint-pair weights, learned from pairs of poses tagged as similar or dissimilar.
 
 Every pair of poses gives a vector of ``f_ij`` (see `motionloom.features.joint_relative`). Two
 methods derive weights from the tags:
@@ -7,15 +7,15 @@ methods derive weights from the tags:
     Non-negative least squares with an intercept: the distance plus a constant should be 0 for
     similar and 1 for dissimilar poses.
 ``tang``
-    Tang et al. (2008), as in Kravcevich (2014), section 4.3: tags of 1 (similar) and -1
-    (dissimilar) times the pseudo-inverse of the vectors; the absolute values are the weights.
-    Without an intercept, the weighted sum of the non-negative vectors must be 1 for similar poses,
-    although their vectors are near zero. Absolute values turn evidence against similarity into
-    evidence for it. As a result, these weights order poses worse than equal weights
+    Tang et al. (2008), as in Kravcevich (2014), section 4.3: the tags, 1 (similar) and -1
+    (dissimilar), are multiplied by the pseudo-inverse of the vectors, and the absolute values of
+    the result are the weights. Without an intercept, the weighted sum must be 1 for similar poses,
+    although their vectors are near zero. Taking absolute values also turns evidence against
+    similarity into evidence for it. As a result, these weights rank poses worse than equal weights
     (`held_out_auc`; docs/explanation/motion-graphs.md).
 
-The *area under the curve* (AUC) measures how well weights order poses: the fraction of comparisons
-between a similar and a dissimilar pair of poses in which the similar pair is closer.
+The *area under the curve* (AUC) measures how well weights rank poses. It is the fraction of
+comparisons between a similar and a dissimilar pair of poses in which the similar pair is closer.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class TaggedPoses:
 
 @dataclass(frozen=True)
 class LearnedWeights:
-    """Weights of joint pairs, and how well they rank poses from held-out motions.
+    """Joint-pair weights, and how well they rank poses from held-out motions.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def learn_weights(
     pairs: Iterable[Pair] | None = None,
     top: int | None = None,
 ) -> dict[Pair, float]:
-    """Learn weights of joint pairs that separate similar poses from dissimilar ones.
+    """Learn joint-pair weights that separate similar poses from dissimilar ones.
 
     Parameters
     ----------
@@ -165,12 +165,12 @@ def learn_weights(
 def held_out_auc(
     tagged: TaggedPoses, *, method: Method = "nnls", top: int | None = None, folds: int = FOLDS
 ) -> tuple[float | None, float | None]:
-    """Return the AUC of learned and of equal weights on poses from held-out motions.
+    """Return the AUC of learned weights and of equal weights on poses from held-out motions.
 
-    Motions are divided into `folds` parts. For each part, weights are learned from the pairs
-    without its motions and tested on the pairs with them. The AUC is the mean over the parts,
-    weighted by the number of tested pairs. Parts are skipped if all pairs on one side have the same
-    tag.
+    Motions are divided into `folds` parts. For each part, weights are learned from the pairs that
+    do not contain its motions and tested on the pairs that do. The AUC is the mean over the parts,
+    weighted by the number of tested pairs. A part is skipped if all its training pairs or all its
+    test pairs have the same tag.
 
     Returns
     -------
@@ -218,7 +218,7 @@ def area_under_curve(distances: ArrayLike, similar: ArrayLike) -> float:
 def _solved(
     rows: NDArray[np.float64], tags: NDArray[np.bool_], method: Method, top: int | None
 ) -> NDArray[np.float64]:
-    """Compute the weights of all columns of `rows`; columns with missing values get weight zero."""
+    """Compute a weight for each column of `rows`; columns with missing values have weight zero."""
     there = np.flatnonzero(np.all(np.isfinite(rows), axis=0))
     if not len(there):
         raise InvalidInput("no pair of joints exists in the skeletons of all poses")
@@ -279,7 +279,7 @@ def pair_features(
 
 
 class Motions(Protocol):
-    """Protocol for motions by name: a library or a dictionary."""
+    """Protocol for a mapping from names to motions, such as a library or a dictionary."""
 
     def __getitem__(self, name: str, /) -> Motion:
         """Return the motion with the given name."""
@@ -333,7 +333,7 @@ def save_weights(weights: Mapping[Pair, float], path: str | Path) -> None:
 
 
 def load_weights(path: str | Path, *, name: str = "jrd") -> JointRelativeDistance:
-    """Return a frame distance with weights from a file that `save_weights` wrote."""
+    """Load weights written by `save_weights`, and return a frame distance that uses them."""
     try:
         rows = parse_json(read_regular_text(path))
         weights = {(str(a), str(b)): float(weight) for a, b, weight in rows}

@@ -1,10 +1,10 @@
 """Distance matrices computed block by block, in double precision.
 
-The point-cloud distance between two windows is a closed form of inner products (see
+The point-cloud distance between two windows has a closed form in terms of inner products (see
 `motionloom.features.point_cloud`), and the inner product of two windows is a sum, along a diagonal,
-of inner products of single frames. A block of the matrix therefore takes three matrix products over
-the joints of single frames, a weighted sum along the diagonals, and one square root per cell. If a
-window has k poses, products of whole windows would cost k times as much.
+of inner products of single frames. A block of the matrix therefore requires three matrix products
+over the joints of single frames, a weighted sum along the diagonals, and one square root per cell.
+If a window has k poses, products of whole windows would cost k times as much.
 
 Single precision is not enough, because squared norms are subtracted and rounding noise would create
 false minima in flat regions.
@@ -55,7 +55,7 @@ class PreparedFrames:
         For point clouds: x, z and height of the points of single frames, with the first and last
         frame repeated at the ends.
     centers : ndarray of complex, shape (T,)
-        Center, on the floor, of the point cloud of each window.
+        Center of each window's point cloud on the floor.
     norms : ndarray, shape (T,)
         Squared norm of each centered cloud.
     step : int
@@ -112,7 +112,7 @@ def prepared_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> P
 
 
 class DistanceMatrix:
-    """Distances between the frames of a motion (rows) and of several motions (columns).
+    """Distances between the frames of one motion (rows) and those of several others (columns).
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ def _window_sums(out, products, centers_a, centers_b, norms_a, norms_b, weights,
 
 @kernel(error_model="numpy")
 def _add_diagonals(sums, plane, row, weights, step):
-    """Add the poses of the window, which lie along a diagonal of `plane`, to each sum."""
+    """Add the products for all poses of the window, along a diagonal of `plane`, to each sum."""
     n, taps = len(sums), len(weights)
     k = 0
     while k + 4 <= taps:  # four at a time: fewer loads and stores of the sums

@@ -1,10 +1,10 @@
-"""Point-cloud distance of Kovar, Gleicher and Pighin (2002).
+"""The point-cloud distance (Kovar, Gleicher and Pighin 2002).
 
-Two short windows of motion are compared as clouds of points, after the rotation about the vertical
-and the translation along the floor that minimize their distance. If a floor position is written as
-the complex number ``x + iz``, rotating a cloud is a multiplication by ``exp(i * angle)``, and the
-best rotation is the phase of one complex inner product. The distance only needs the modulus of this
-product, so a distance matrix takes three matrix products.
+Two short windows of motion are compared as point clouds, after applying the rotation about the
+vertical and the translation along the floor that minimize their distance. If a floor position is
+written as the complex number ``x + iz``, rotating a cloud is a multiplication by ``exp(i *
+angle)``, and the best rotation is the phase of one complex inner product. The distance depends only
+on the modulus of this product, so a distance matrix requires three matrix products.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class PointCloud:
 
     Notes
     -----
-    Weights fall off linearly to both sides of the window, as in Kovar et al. They sum to one, so
-    the distance is a root mean square.
+    Weights decrease linearly toward both ends of the window [1]_ and sum to one, so the distance is
+    a root mean square.
 
     References
     ----------

@@ -1,9 +1,9 @@
 """Principal components of poses, fitted to a library.
 
-Poses of 17 joints have 51 coordinates, but joints move together, so a few principal directions
-explain most of the variance. The first `n` coordinates along these directions form a feature set.
-Distances between these features are never larger than distances between the whole poses, and
-approach them as `n` grows.
+Poses with 17 joints have 51 coordinates, but joint movements are correlated, so a few principal
+directions explain most of the variance. The first `n` coordinates along these directions form a
+feature set. Distances between these features are never larger than distances between the whole
+poses, and approach them as `n` grows.
 
 Fitting only needs sums over all frames (of coordinates and of their products), so it can run motion
 by motion and in parallel with the same result.
@@ -79,7 +79,7 @@ class Moments:
 
     @classmethod
     def of(cls, rows: NDArray[np.float64]) -> Moments:
-        """Return the moments of the vectors of one motion."""
+        """Return the moments of one motion's vectors."""
         rows = rows[np.isfinite(rows).all(axis=1)]
         return cls(len(rows), rows.sum(axis=0), rows.T @ rows)
 

@@ -1,4 +1,4 @@
-"""File formats. Each has a module or package with ``read`` and ``write``.
+"""File formats, each in a module or package with ``read`` and ``write`` functions.
 
 Only these modules convert units, axes, angles and names that differ from motionloom's conventions.
 """

@@ -1,4 +1,4 @@
-"""AMASS files: ``.npz`` archives with poses of SMPL, SMPL-H or SMPL-X.
+"""AMASS files: ``.npz`` archives with SMPL, SMPL-H or SMPL-X poses.
 
 Rotations and root path come from the file. The skeleton is neutral, because the body shape
 (``betas``) is not used. Nothing in the file is unpickled, and its unpacked size is limited in
@@ -6,7 +6,7 @@ proportion to its size on disk.
 
 The neutral skeleton has the joint positions of an average adult in the models' rest pose (a T-pose
 facing +Z, y up, left at +X), in meters from the pelvis, rounded and made symmetric. The true
-positions follow from the body shape and the data of the models, which cannot be redistributed.
+positions depend on the body shape and on model data that cannot be redistributed.
 Lengths are therefore only accurate to a few centimeters.
 """
 
@@ -101,7 +101,7 @@ MODELS = {
 
 
 def smpl_skeleton(joints: int) -> Skeleton:
-    """Return the neutral skeleton of a model with 22, 24, 52 or 55 joints.
+    """Return the neutral skeleton for a model with 22, 24, 52 or 55 joints.
 
     Examples
     --------

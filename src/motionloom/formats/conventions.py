@@ -1,4 +1,4 @@
-"""Functions that all formats share: conversion of axes and units, frame rates and repairs."""
+"""Functions shared by all formats: conversion of axes and units, frame rates and repairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from motionloom.motion.segment import positive_rate
 
 
 def with_user_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | None) -> Skeleton:
-    """Return the skeleton with roles from a mapping or a mapping file. None changes nothing."""
+    """Return the skeleton with roles from a mapping or a mapping file; unchanged if None."""
     if roles is None:
         return skeleton
     from motionloom.motion.roles.assignment import load_role_map
@@ -182,7 +182,7 @@ def started(path: str | Path, *, up: str | None, fps: float | None, strict: bool
 
 
 class Repairs:
-    """Repairs made by a reader, as sentences. In strict mode, the first repair raises an error."""
+    """Repairs made by a reader, as sentences. In strict mode, the first one raises an error."""
 
     def __init__(self, path: str | Path, *, strict: bool = False) -> None:
         self.path = Path(path)

@@ -94,7 +94,7 @@ def infer_unit(skeleton: Skeleton) -> Unit:
 
 
 def _nearest(height: float) -> str:
-    """Choose the unit that best fits a person. A child in m is likelier than a giant in inches."""
+    """Choose the most plausible unit; a child in meters is likelier than a giant in inches."""
     for name in ("m", "cm", "mm"):
         if _CHILD <= height * UNITS[name] < _PERSON[0]:
             return name
@@ -144,12 +144,12 @@ _LIMBS = tuple(
 def infer_up(motion: Motion) -> tuple[str, str]:
     """Return the up axis of a file ("y", "z", ...), and a warning if the evidence conflicts.
 
-    A figure stands upright in its rest pose and most of the time in motion. An axis other than y
-    is inferred if both agree on it. It is also inferred if the rest pose is not upright along y
-    (LAFAN1 and Bandai-Namco rest along x) and the lowest points of the motion fit a floor along
-    that axis. If only the motion points along another axis, the figure may be a swimmer. A warning
-    is then returned if, unlike a swimmer, the figure would stand on a floor along that axis, or if
-    it lies where no floor can be.
+    A figure stands upright in its rest pose and most of the time when it moves. An axis other than
+    y is inferred if rest pose and motion agree on it. It is also inferred if the rest pose is not
+    upright along y (LAFAN1 and Bandai-Namco rest along x) and the lowest points of the motion fit a
+    floor along that axis. If only the motion points along another axis, the figure may be a
+    swimmer. A warning is then returned if, unlike a swimmer, the figure would stand on a floor
+    along that axis, or if it lies where no floor can be.
     """
     roles = motion.skeleton.roles
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
@@ -205,8 +205,8 @@ def rotation_to_y_up(up: str) -> NDArray[np.float64]:
 def facing(motion: Motion) -> str | None:
     """Return the axis that the figure faces in its rest pose, such as "+z", or None if unknown.
 
-    A rest pose that does not stand upright faces no direction. In LAFAN1, for example, every bone
-    points along X.
+    A rest pose that does not stand upright does not face any direction. In LAFAN1, for example,
+    every bone points along X.
     """
     roles = motion.skeleton.roles
     if not {"left_hip", "right_hip"} <= roles.keys():
@@ -222,7 +222,7 @@ def facing(motion: Motion) -> str | None:
 
 
 def is_tpose_frame(motion: Motion) -> bool:
-    """Return whether frame 0 is a T-pose added before the capture, as in CMU's conversion.
+    """Return whether frame 0 is a T-pose prepended to the capture, as in converted CMU files.
 
     The figure must stand upright on the floor with straight horizontal arms, and the change from
     frame 0 to frame 1 must be far larger than the changes that follow.
@@ -254,7 +254,7 @@ def _median(values: NDArray) -> NDArray:
 
 
 def _arms_drop(skeleton: Skeleton, half_cosines: NDArray[np.float64]) -> bool:
-    """Return whether both upper arms turn by 25 degrees after frame 0, and far less later."""
+    """Return whether both upper arms rotate by 25 degrees after frame 0, and far less later."""
     joints = [skeleton.names.index(skeleton.roles[f"{side}_shoulder"]) for side in _SIDES]
     turns = 2.0 * np.arccos(np.minimum(half_cosines[:, joints], 1.0)).min(axis=1)
     return bool(turns[0] > max(np.radians(25.0), 4.0 * turns[1:].max()))
@@ -284,7 +284,7 @@ def _stands_like_a_t(pose: Motion) -> bool:
 
 
 def _top(roles: Mapping[str, str]) -> str | None:
-    """Return the role of the highest part of a standing body, because some rigs have no head."""
+    """Return the role of the topmost available joint, because some rigs have no head."""
     return next(
         (role for role in ("head", "neck", "chest", "spine", "hips") if role in roles), None
     )
@@ -323,9 +323,9 @@ def infer_marker_up(
     labels : sequence of str, length M
         Marker labels.
     positions : ndarray, shape (T, M, 3)
-        Positions in the axes of the file, with NaN in gaps.
+        Positions in the file's axes, with NaN in gaps.
     screen : str
-        POINT:Y_SCREEN of the file, which is the axis that points up on a screen. May be empty.
+        POINT:Y_SCREEN in the file, which is the axis that points up on a screen. May be empty.
     """
     bare = [label.rpartition(":")[2].upper() for label in labels]
     head = [k for k, label in enumerate(bare) if _HEAD.search(label)]

@@ -81,7 +81,7 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
 
 
 def _scan_plain(data, powers, values, line_starts, line_numbers, long):
-    """Do the work of `_scan` without Numba. Text with anything but numbers is left to `_scan`."""
+    """Do the work of `_scan` without Numba; leave text that contains non-numbers to `_scan`."""
     text = data.tobytes()
     space = (data == 32) | ((data >= 9) & (data <= 13))
     words = np.flatnonzero(np.diff(space, prepend=True) & ~space)  # start of each word

@@ -34,7 +34,7 @@ _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot"
 
 
 def _names(trunk: str, limbs: str, *, left: str, right: str) -> dict[str, str]:
-    """Map roles to joint names. The names are in the order of `_TRUNK` and `_LIMBS`.
+    """Map roles to joint names, which must be in the order of `_TRUNK` and `_LIMBS`.
 
     `left` and `right` are patterns that add the side to the name of a limb.
     """
@@ -70,7 +70,7 @@ _MANNEQUIN = _names(
 
 @dataclass(frozen=True)
 class Preset:
-    """File conventions of a program.
+    """File conventions of another program.
 
     Attributes
     ----------
@@ -171,10 +171,10 @@ def convert(
 def save_options(
     path: Path, *, preset: str | None = None, unit: str | None = None, up: str | None = None
 ) -> dict[str, Any]:
-    """Return the `save` options for a preset. Explicit unit and up axis take precedence.
+    """Return the `save` options for a preset. An explicit unit or up axis takes precedence.
 
-    Some formats prescribe these settings (glTF files are in meters with y up). For such a format,
-    those of a preset are skipped, and explicit ones raise an error.
+    Some formats prescribe the unit and up axis (glTF files are in meters with y up). For such a
+    format, the preset's values are ignored, and explicit values raise an error.
 
     Examples
     --------

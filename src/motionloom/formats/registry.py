@@ -1,4 +1,4 @@
-"""Table of file formats, from which `load`, `load_markers` and `save` choose by suffix."""
+"""Table of file formats, from which `load`, `load_markers` and `save` choose by file extension."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Format:
     reads : {"motion", "markers"}
         Content of a file. `load` reads motions, and `load_markers` reads markers.
     writes : tuple of str
-        Kinds that `save` accepts (``"motion"``, ``"markers"``, ``"scene"``). Empty for read-only
-        formats.
+        Kinds of content that `save` accepts (``"motion"``, ``"markers"``, ``"scene"``). Empty for
+        read-only formats.
     extra : str
         Optional dependency that the format needs, as in ``pip install motionloom[usd]``.
     extra_writes : bool
@@ -85,7 +85,7 @@ LEFT_OUT = {
 
 
 def way_out(path: Path) -> str | None:
-    """Return instructions for converting a file without a reader, or None if none are known.
+    """Return instructions for converting a file that has no reader, or None if there are none.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def way_out(path: Path) -> str | None:
 
 
 def instead_of(path: Path) -> str:
-    """Return advice for a format that only other programs write, as the end of a message.
+    """Return the end of a message: advice on a format that only other programs can write.
 
     Examples
     --------
@@ -278,7 +278,7 @@ def check_output(path: Path, kind: str = "motion") -> None:
     Raises
     ------
     InvalidInput
-        If the format is unknown or cannot hold this kind.
+        If the format is unknown or does not support this kind of content.
     MissingExtra
         If the format needs an extra that is not installed.
     """

@@ -12,7 +12,7 @@ from motionloom.motion.kinematics.body import body_height
 
 
 def motion_facts(motion: Motion) -> dict[str, Any]:
-    """Return the size, rate, unit, axes, joints and roles of a motion, and its reader's repairs.
+    """Return a motion's size, frame rate, unit, axes, joints, roles, and repairs made on reading.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
 
 
 def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
-    """Return facts about a motion with measurements, foot contacts and issues.
+    """Return facts about a motion: measurements, foot contacts and issues.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions that glTF, USD and FBX share: motions from scene nodes, and figure colors.
+"""Functions shared by glTF, USD and FBX: motions from scene nodes, and figure colors.
 
 In a scene, a skeleton is a child of other nodes, which may also be rotated, scaled and animated. A
 `Skeleton` has no scales, so scales are converted to lengths.
@@ -65,7 +65,7 @@ def motion_from_nodes(
     fps: float,
     refuse: Callable[[str], NoReturn],
 ) -> Motion:
-    """Build a motion of J joints (parents first) and E end sites, in the file's unit.
+    """Build a motion with J joints (parents first) and E end sites, in the file's unit.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ class CleanSettings(Settings):
     )
     skate: float = setting(
         1.2,
-        "Maximum speed of a standing foot that skates. 0 ignores sliding feet.",
+        "Maximum speed at which a sliding foot still counts as planted. 0 turns this off.",
         unit="m/s",
     )
     ease: float = setting(0.25, "Time to blend into and out of a foot contact.", unit="s")

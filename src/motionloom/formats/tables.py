@@ -127,7 +127,7 @@ def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
 
 
 def _labels(names: list[str], path: Path) -> tuple[tuple[str, ...], list[int]]:
-    """Return the labels, and the x, y and z columns of each label."""
+    """Return the labels, and the x, y and z column of each."""
     columns: dict[str, dict[str, int]] = {}
     for column, name in enumerate(names):
         match = _AXIS.match(name)
@@ -167,7 +167,8 @@ _ROWS = 4_096  # number of frames that are formatted at a time
 def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> None:
     """Write positions of joints and end sites, or of markers, as CSV or Parquet.
 
-    `decimals` applies only to CSV. Six decimals are micrometers. Parquet has full precision.
+    `decimals` applies only to CSV; with six decimals, the precision is one micrometer. Parquet has
+    full precision.
     """
     if not 0 <= decimals <= 17:
         raise InvalidInput(f"decimals must be 0 to 17; got {decimals}")

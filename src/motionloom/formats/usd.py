@@ -1,4 +1,4 @@
-"""USD files, ``.usd``, ``.usda`` and ``.usdc``: UsdSkel skeletons, animations and figures.
+"""USD files (``.usd``, ``.usda``, ``.usdc``) with UsdSkel skeletons, animations and figures.
 
 USD files need the extra ``usd`` (usd-core). They are read in a separate process; see
 `motionloom.formats.child_process.usd`. Characters with the same skeleton share it. The file then
@@ -60,8 +60,8 @@ def read(
 ) -> Motion:
     """Read one motion from a USD file; see `motionloom.load` for the options.
 
-    `skeleton` is the name or path of a Skeleton, or the name of its SkelRoot. The default rate is
-    that of the samples. By default, unit and up axis are those of the stage.
+    `skeleton` is the name or path of a Skeleton, or the name of its SkelRoot. By default, the frame
+    rate is that of the samples, and unit and up axis are those of the stage.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -147,8 +147,8 @@ def write(
     """Write one motion, or several characters with the same rate, as USD; see `motionloom.save`.
 
     ``.usd`` and ``.usdc`` files are binary, and ``.usda`` files are text. Frame k is at time code
-    k. Joint names that are not valid in USD are changed, and ``jointNames`` of the skeleton
-    contains the original names.
+    k. Joint names that are not valid in USD are changed, and the skeleton's ``jointNames``
+    attribute contains the original names.
     """
     pxr = require_extra()
     cast = characters(motion)
@@ -200,7 +200,7 @@ def require_extra():
 
 
 def _shared_figures(pxr, stage, motions: Sequence[Motion], kind: str) -> dict[str, str]:
-    """Return the paths of figures that several characters share, by skeleton key."""
+    """Map skeleton keys to the paths of figures that several characters share."""
     places: dict[str, str] = {}
     for key, count in Counter(each.skeleton.key for each in motions).items():
         if count > 1:

@@ -1,4 +1,4 @@
-"""`Library`: a store of motions with a method for every task, and the types they return.
+"""`Library`, a store of motions with a method for every task, and its result types.
 
 The command line and the studio import only from here and from `motionloom.library.settings`, never
 from lower layers.

@@ -1,4 +1,4 @@
-"""Annotations of motions: labels, beats and captions."""
+"""Motion annotations: labels, beats and captions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LabelCollection(Mapping[str, tuple[str, ...]]):
-    """Mapping from the name of each motion in a library to its sorted labels.
+    """Mapping from motion names in a library to sorted labels.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         return len(self._store)
 
     def labeled(self) -> dict[str, tuple[str, ...]]:
-        """Return the labels of all labeled motions, read in one query."""
+        """Return the labels of all labeled motions, using a single database query."""
         return self._store.catalogue.labels()
 
     def counts(self) -> dict[str, int]:
@@ -67,11 +67,11 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         return self._store.with_label(label)
 
     def segments(self, name: str) -> list[tuple[Segment, str]]:
-        """Return the labeled segments of a motion, in order of time."""
+        """Return the labeled segments of a motion, in temporal order."""
         return self._store.segment_labels(name)
 
     def add(self, place: str, *labels: str) -> None:
-        """Add labels to a motion, ``NAME``, or to a segment, ``NAME:START-END``."""
+        """Add labels to a motion (``NAME``) or a segment (``NAME:START-END``)."""
         self._store.label(place, *labels)
 
     def remove(self, place: str, *labels: str) -> None:
@@ -79,7 +79,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         self._store.label(place, *labels, remove=True)
 
     def read(self, path: str | Path) -> dict[str, int]:
-        r"""Add the labels of a CSV file, an ELAN file, or a JSON file in the format of BABEL.
+        r"""Add the labels in a CSV file, an ELAN file or a BABEL-style JSON file.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
     ) -> int:
-        """Write the labels of motions and segments to a CSV, ELAN or JSON (BABEL format) file.
+        """Write the labels of motions and segments to a CSV, ELAN or BABEL-style JSON file.
 
         Returns
         -------
@@ -189,7 +189,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
 
 
 class BeatCollection:
-    """Motion beats of the takes in a library, detected or set by hand.
+    """Motion beats of a library's takes, detected or set by hand.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class BeatCollection:
     def of(
         self, take: str | Sequence[str], settings: BeatSettings | None = None, **options: Any
     ) -> Beats:
-        """Return the beats of a take, or of takes danced together; see `motionloom.beats`.
+        """Return the beats of a take, or of several takes danced together; see `motionloom.beats`.
 
         A tempo, first beat and partners saved with `set` are taken into account.
 
@@ -228,7 +228,7 @@ class BeatCollection:
         return beats_of(motions, BeatSettings.given(settings, options))
 
     def is_rhythmic(self, take: str) -> bool:
-        """Return whether a take has a rhythm; False if it is too short or has no feet."""
+        """Return whether a take is rhythmic; False if it is too short or lacks feet."""
         try:
             return self[take].rhythmic
         except MotionloomError:
@@ -248,13 +248,14 @@ class BeatCollection:
         first_beat: float | None = None,
         times: Sequence[float] | None = None,
     ) -> tuple[str, ...]:
-        """Save the tempo, first beat and partners of takes in the library; all methods use them.
+        """Set the tempo, first beat and partners of takes, for use by all methods.
 
         Parameters
         ----------
         takes : str or sequence of str
-            Name of a take. Names in a list, or joined with ``+``, are takes of one performance,
-            whose beats are detected together. Wildcards pair corresponding names: ``"60_*+61_*"``.
+            Name of a take. Names in a list, or joined with ``+``, refer to takes of one
+            performance, whose beats are detected together. Wildcards pair corresponding names:
+            ``"60_*+61_*"``.
         bpm : float, optional
             Tempo, in beats per minute. Default: detected.
         first_beat : float, optional
@@ -284,7 +285,7 @@ class BeatCollection:
             checked_times,
             save_given_beats,
         )
-        from motionloom.library.crowd_plan import expanded
+        from motionloom.search.filters import expanded
 
         BeatSettings(bpm=bpm, first_beat=first_beat)  # raises if the values are invalid
         store, manual = self._store, self.manual()
@@ -368,7 +369,7 @@ def _keep(manual: dict[str, GivenBeats], name: str, beats: GivenBeats) -> None:
 
 
 class CaptionCollection:
-    """Captions of motions: events found by fixed rules, and words learned from labels.
+    """Motion captions: events found by fixed rules, and words learned from labels.
 
     Examples
     --------
@@ -380,7 +381,7 @@ class CaptionCollection:
         self._store = store
 
     def __getitem__(self, name: str) -> list[Event]:
-        """Return the events of a motion, each with start, end and phrase, in order of time.
+        """Return the events of a motion in temporal order, each with its start, end and phrase.
 
         Raises
         ------
@@ -392,7 +393,7 @@ class CaptionCollection:
         return captions(self._store[name])
 
     def describe(self, *, workers: int | None = None, progress: Progress | None = None) -> int:
-        """Describe all motions and index their words in advance; `Library.find` does so if needed.
+        """Caption and index all motions in advance; otherwise `Library.find` does so when needed.
 
         Returns
         -------
@@ -407,7 +408,7 @@ class CaptionCollection:
         """Predict words for a motion from the labels of similar motions, with confidences.
 
         The words are learned from the labels of the other motions in the library. Their confidence
-        is the share of correct predictions, measured on labeled motions.
+        is the proportion of correct predictions, measured on labeled motions.
 
         Returns
         -------

@@ -78,7 +78,7 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
         return open_parametric(self._store, name, by=by)
 
     def about(self) -> list[dict[str, Any]]:
-        """Return a row per motion (``name``, ``by``, ``examples``) without reading the motions."""
+        """Return one row per motion (``name``, ``by``, ``examples``) without loading the motion."""
         from motionloom.parametric.artifact import KIND
 
         rows = []
@@ -96,14 +96,14 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
 
     @staticmethod
     def kinds() -> tuple[ParameterKind, ...]:
-        """Return the available kinds of parameters for parametric motions."""
+        """Return the available parameter kinds for parametric motions."""
         from motionloom.parametric.parameter_text import parameter_kinds
 
         return parameter_kinds()
 
 
 class GraphCollection:
-    """Saved motion graphs, the settings of the last one, and edits of transitions."""
+    """Saved motion graphs, the most recent graph settings, and manual edits of transitions."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -142,13 +142,13 @@ class GraphCollection:
 
     @property
     def settings(self) -> GraphSettings | None:
-        """Settings that `keep` saved last, or None."""
+        """Settings saved by the latest call to `keep`, or None."""
         from motionloom.motion_graph.artifact import graph_settings
 
         return graph_settings(self._store)
 
     def keep(self, settings: GraphSettings) -> None:
-        """Save the settings of a graph; commands without graph options use them."""
+        """Save graph settings for commands that are run without graph options."""
         from motionloom.motion_graph.artifact import save_graph_settings
 
         save_graph_settings(self._store, settings)
@@ -168,15 +168,15 @@ class GraphCollection:
         Parameters
         ----------
         action : {"remove", "lock", "restore"}
-            Exclude the transition from every graph, include it in every graph that has both
-            motions, or undo either edit.
+            ``remove`` excludes the transition from every graph, ``lock`` includes it in every graph
+            that has both motions, and ``restore`` undoes either edit.
         transition : str or TransitionKey
             ``NAME:FRAME,NAME:FRAME``.
 
         Returns
         -------
         edits : Edits
-            All edits of the library.
+            All edits in the library.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class GraphCollection:
         max_weights: int | None = None,
         output: str | Path | None = None,
     ) -> LearnedWeights:
-        """Learn weights of joint pairs for the distance jrd from manually tagged pairs of poses.
+        """Learn joint-pair weights for the jrd distance from manually tagged pairs of poses.
 
         Parameters
         ----------
@@ -217,9 +217,9 @@ class GraphCollection:
         Returns
         -------
         learned : LearnedWeights
-            ``weights`` (pair of roles to weight, largest first), ``tagged`` (number of tagged
-            pairs), and ``auc`` and ``equal_auc``: how well these weights and equal weights rank
-            pairs of poses from held-out motions.
+            ``weights`` (a mapping from role pair to weight, largest first), ``tagged`` (number of
+            tagged pairs), and ``auc`` and ``equal_auc``: how well these weights and equal weights
+            rank pairs of poses from held-out motions.
         """
         from motionloom.features.joint_weights import learned_weights, read_tags, save_weights
 
@@ -297,7 +297,7 @@ class ChoreographyCollection(MutableMapping[str, "Choreography"]):
     def for_music(
         self, music: Music | str | Path, *, kind: str | None = None, meter: int | None = None
     ) -> Choreography:
-        """Return the first saved choreography of a kind, or the first with the meter of the music.
+        """Return the first saved choreography of a kind, or the first that has the music's meter.
 
         Parameters
         ----------
@@ -326,7 +326,7 @@ class ChoreographyCollection(MutableMapping[str, "Choreography"]):
 
 
 class WebCollection:
-    """Match webs of pairs of motions, built once for interactive searches.
+    """Match webs for pairs of motions, built once for interactive searches.
 
     Examples
     --------
@@ -349,14 +349,14 @@ class WebCollection:
         return self.of(a, b)
 
     def of(self, a: str, b: str, options: WebOptions | None = None) -> Web:
-        """Return the match web between two motions; rows are frames of `a`, columns of `b`.
+        """Return the match web between two motions; rows are frames of `a`, columns frames of `b`.
 
         Parameters
         ----------
         a, b : str
             Names of the motions.
         options : WebOptions, optional
-            Options that the web was built with.
+            Options with which the web was built.
         """
         from motionloom.search.match_web.store import WebStore
 
@@ -406,7 +406,7 @@ class WebCollection:
         Returns
         -------
         work : LeftToBuild
-            Number of ``pairs``, number of ``cells`` of their distance matrices, and estimated
+            Number of ``pairs``, number of ``cells`` in their distance matrices, and estimated
             ``core_seconds``.
 
         Examples

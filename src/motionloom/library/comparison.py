@@ -1,4 +1,4 @@
-"""Frame-by-frame comparison of two segments: distance matrix, minima, match web, paths."""
+"""Frame-by-frame comparison of two segments: distance matrix, minima, match web, DTW paths."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """Frame-by-frame comparison of two segments, as rows and columns; see `Library.compare`.
+    """Frame-by-frame comparison of a row segment and a column segment; see `Library.compare`.
 
     Attributes
     ----------
     a, b : Query
-        Segments whose frames are the rows and the columns.
+        Segments whose frames correspond to the rows and the columns.
     distance : FrameDistance
     rate : float
-        Rows or columns per second, which is the frame rate of the library.
+        Rows or columns per second, which is the library's frame rate.
     shape : (int, int)
         Number of rows and columns.
     first_row, first_column : int
@@ -86,7 +86,8 @@ class Comparison:
         Parameters
         ----------
         max_cells : int, optional
-            Raise `InvalidInput` instead of building the web of a larger matrix.
+            Maximum number of matrix cells. For a larger matrix, raise `InvalidInput` instead of
+            building the web.
         """
         a, b = str(self.a.name), str(self.b.name)
         try:
@@ -109,7 +110,7 @@ class Comparison:
             )
 
     def sequences(self, web: Web, *, max_distance: float) -> list[Candidate]:
-        """Find the match sequences in `web` that match the rows to columns.
+        """Find the match sequences in `web` that match the row segment to columns.
 
         Rows are counted from the start of the row segment, columns from the start of the take.
         """
@@ -132,7 +133,7 @@ class Comparison:
         return [match for match in matches if low <= match.start and match.end <= high]
 
     def dtw_matches(self, *, max: int = 20) -> list[Match]:
-        """Find matches of the row segment in the columns by dynamic time warping, nearest first."""
+        """Find matches of the row segment among the columns by DTW, nearest first."""
         dtw = Dtw(features=self.distance.name, rank="distance", speed_seconds=0.0, weights="equal")
         settings = SearchSettings(method=dtw, only=str(self.b.name), max=max)
         return [

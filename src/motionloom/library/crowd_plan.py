@@ -1,8 +1,7 @@
-"""Plan of a crowd: settings with defaults, takes, and the choreography learned from them."""
+"""Crowd plans: settings with their defaults, takes, and the choreography learned from them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class CrowdPlan:
-    """Plan of a crowd. Call `takes`, then `choreography`, then `run`.
+    """A plan for synthesizing a crowd. Call `takes`, `choreography` and `run`, in this order.
 
     Parameters
     ----------
@@ -113,7 +112,7 @@ class CrowdPlan:
         return marching_steps(takes, fps=settings.fps, progress=progress, **graph)
 
     def fitted(self, choreography: Choreography) -> Any:
-        """Return the settings with a tempo, radius, speed and street that suit the takes."""
+        """Return the settings, with tempo, radius, speed and street adapted to the takes."""
         settings = self.settings
         if self.settings.has_takes and not (self._described or self.given.keys() & _MUSIC):
             tempo = min(max(float(round(60.0 / choreography.period)), 40.0), 240.0)
@@ -145,15 +144,15 @@ class CrowdPlan:
         return march(settings, choreography, progress=progress)
 
     def _look_up(self) -> None:
-        """Find the takes of the library selected by names and labels."""
+        """Find the library takes that the names and labels select."""
         if self._library is None:
             self._library = Store(self.settings.movements.library or "")
         if not len(self._library):
             raise InvalidInput(f"{self._library.path}: the library is empty; import motions first")
+        from motionloom.search.filters import expanded, labeled
+
         candidates = list(self._library.names)
         if self.settings.movements.label:
-            from motionloom.search.filters import labeled
-
             labels = self.settings.movements.label
             labeled_takes = {n for label in labels for n in labeled(self._library, label)}
             candidates = [name for name in candidates if name in labeled_takes]
@@ -204,7 +203,7 @@ _MUSIC = {"music", "tempo_bpm"}
 
 
 def _merged(kind: str, given: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
-    """Return the settings of a crowd description, overridden by the given settings."""
+    """Return the settings from a crowd description, overridden by the settings in `given`."""
     values = {} if path is None else file_values(path)
     if values.pop("kind", kind) != kind:
         raise InvalidInput(f"{path}: does not describe a {kind}")
@@ -233,41 +232,6 @@ def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def _speed_is_free(given: Mapping[str, Any]) -> bool:
     """Return whether the speed of a march is unset, both directly and in its formation."""
     return "speed" not in given and given.get("formation", Formation()).speed is None
-
-
-def expanded(text: str, names: Sequence[str]) -> list[str]:
-    """Return names that match a pattern; ``60_*+61_*`` pairs names with equal wildcard text.
-
-    Examples
-    --------
-    >>> expanded("60_*+61_*", ["60_01", "60_02", "61_01", "61_02"])
-    ['60_01+61_01', '60_02+61_02']
-    >>> expanded("walk", ["walk_1", "walk_2"])
-    ['walk']
-    """
-    if "*" not in text:
-        return [text]
-    first, *others = text.split("+")
-    pattern = re.compile("(.*)".join(re.escape(piece) for piece in first.split("*")))
-    matches = []
-    for name in names:
-        match = pattern.fullmatch(name)
-        if match is not None:
-            parts = [name, *(_filled(other, match.groups()) for other in others)]
-            if set(parts) <= set(names):
-                matches.append("+".join(parts))
-    if not matches:
-        raise InvalidInput(
-            f"no take matches {text}; the first takes are {', '.join(names[:8])} ..."
-        )
-    return matches
-
-
-def _filled(pattern: str, pieces: Sequence[str]) -> str:
-    """Replace the wildcards of a pattern."""
-    for piece in pieces:
-        pattern = pattern.replace("*", piece, 1)
-    return pattern
 
 
 def _partners(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Methods of a library for choreographies and crowds."""
+"""Library methods for choreographies and crowds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DanceVerbs:
-    """Methods of a library for choreographies and crowds."""
+    """Library methods for choreographies and crowds."""
 
     store: Store
 
@@ -38,15 +38,17 @@ class DanceVerbs:
         ----------
         settings : ChoreographySettings, optional
         takes : names, optional
-            Names of takes; takes in an inner list were danced together. Default: all rhythmic takes
-            that `label`, `only` and `exclude` select.
+            Names of takes, with the same syntax as `only`: ``*`` stands for any text, and ``+`` or
+            an inner list joins takes that were danced together (``"60_*+61_*"``). Default: all
+            rhythmic takes that `label`, `only` and `exclude` select.
         progress : callable, optional
-            Called with 1 for every analyzed take.
+            Called with 1 after each take has been analyzed.
 
         Returns
         -------
         choreography : Choreography
-            ``movements`` and ``graph``; ``dance`` sets it to music, ``save`` writes a file.
+            The choreography's ``movements`` and ``graph``; its ``dance`` method sets it to music,
+            and ``save`` writes a file.
 
         Examples
         --------
@@ -61,14 +63,13 @@ class DanceVerbs:
         """
         from motionloom.dance.choreography import Choreography
         from motionloom.dance.motion_beats.manual_beats import beats_in
-        from motionloom.search.filters import chosen_names
+        from motionloom.search.filters import chosen_together
 
         given = ChoreographySettings.given(settings, options)
         store = self.store
-        chosen = chosen_names(store, **motion_choice(given)) if takes is None else takes
         danced = [
-            store[take] if isinstance(take, str) else [store[name] for name in take]
-            for take in chosen
+            store[names[0]] if len(names) == 1 else [store[name] for name in names]
+            for names in chosen_together(store, takes, **motion_choice(given))
         ]
         beats_of = beats_in(store, store.__getitem__)
         return Choreography.from_takes(danced, given, beats_of=beats_of, progress=progress)
@@ -77,12 +78,12 @@ class DanceVerbs:
     def ballroom(
         self, *, progress: Callable[[int], None] | None = None, **options: Any
     ) -> Ballroom:
-        """Let couples of this library dance around a room to music, without colliding.
+        """Let couples from this library dance around a room to music, without colliding.
 
         Parameters
         ----------
         progress : callable, optional
-            Called with 1 for every analyzed couple.
+            Called with 1 after each couple has been analyzed.
 
         Examples
         --------
@@ -99,12 +100,12 @@ class DanceVerbs:
 
     @takes(MarchSettings)
     def march(self, *, progress: Callable[[int], None] | None = None, **options: Any) -> March:
-        """Let soldiers march in formation along a street, in step, with strides of this library.
+        """Let soldiers march in step and in formation along a street, with this library's strides.
 
         Parameters
         ----------
         progress : callable, optional
-            Called with 1 for every analyzed walk.
+            Called with 1 after each walk has been analyzed.
 
         Examples
         --------
@@ -154,7 +155,7 @@ class DanceVerbs:
         return dance_floor(motions, given, beats_of=beats_in(store, store.__getitem__))
 
     def _crowd(self, kind: str, options: dict[str, Any], progress: Any) -> Any:
-        """Synthesize a crowd; options that are not set are chosen to suit the takes."""
+        """Synthesize a crowd; unset options are chosen to suit the takes."""
         from motionloom.library.crowd_plan import CrowdPlan
 
         given = {name: value for name, value in options.items() if value is not None}

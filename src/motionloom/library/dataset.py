@@ -2,7 +2,7 @@
 
 ::
 
-    FOLDER/README.md                       the data card; its head lists the tables
+    FOLDER/README.md                       the data card, whose metadata lists the tables
     FOLDER/motions/part-00000.parquet      one row per motion
     FOLDER/frames/part-00000.parquet ...   one row per frame: root, rotations, positions
     FOLDER/labels/part-00000.parquet       one row per label of a motion or of a segment
@@ -42,7 +42,7 @@ _TABLES = ("motions", "frames", "labels", "skeletons")
 
 
 def motion_suffix(suffix: str) -> str:
-    """Return the suffix of a motion format, without its dot, if the format can be written."""
+    """Return a format's file name extension without the dot, if the format can be written."""
     suffix = suffix.lower().lstrip(".")
     written = [name.lstrip(".") for name, format_ in FORMATS.items() if "motion" in format_.writes]
     if suffix not in written:
@@ -113,7 +113,7 @@ def write_files(
 def write_dataset(
     library: Store, names: Sequence[str], folder: Path, progress: Progress | None
 ) -> list[Path]:
-    """Write the named motions of a library into a new folder.
+    """Write motions from a library as Parquet tables into a new folder.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that replaces `folder` when everything is written."""
+    """Yield a temporary folder that replaces `folder` once everything is written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(f"{folder} is not empty; choose a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -190,7 +190,7 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 
 
 class _Parts:
-    """Writer of Parquet files of limited size."""
+    """Writer that splits a table into Parquet files of limited size."""
 
     def __init__(self, arrow: Any, folder: Path) -> None:
         self._arrow, self._folder = arrow, folder
@@ -218,7 +218,7 @@ class _Parts:
 
 
 def _frame_columns(arrow: Any, name: str, motion: Any) -> Any:
-    """Return columns with one row per frame; lists are flat, with J * 4 and J * 3 numbers."""
+    """Return the columns of the frame table; lists are flat, with J * 4 or J * 3 numbers."""
 
     def lists(values: np.ndarray) -> Any:
         flat = np.ascontiguousarray(values, np.float32).reshape(len(values), -1)

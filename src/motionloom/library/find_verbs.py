@@ -1,4 +1,4 @@
-"""Methods of a library that search by example, by words or by frame."""
+"""Library methods that search by example, by text or by frame."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FindVerbs:
-    """Methods of a library that search."""
+    """Library methods that search."""
 
     store: Store
 
@@ -85,7 +85,7 @@ class FindVerbs:
         progress: Progress | None = None,
         **options: Any,
     ) -> Family:
-        """Grow the match graph of a query: its matches, their matches, and so on.
+        """Find the family of a query: its matches, their matches, and so on.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class FindVerbs:
             As in `search`.
         settings : FamilySettings, optional
         progress : callable, optional
-            Called with 1 after the search of each member.
+            Called with 1 after each member has been searched.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class FindVerbs:
     def neighbors(
         self, query: AnyQuery, settings: NeighborSettings | None = None, **options: Any
     ) -> list[list[Match]]:
-        """Find the nearest frames of the library to each frame of the query.
+        """Find the library frames that are nearest to each frame of the query.
 
         Parameters
         ----------
@@ -167,9 +167,9 @@ class FindVerbs:
         scale_free : bool, optional
             Scale all performers to the same size.
         fps : float, optional
-            Frame rate of the features. Default: the rate of the library, or 30.
+            Frame rate of the features. Default: the library's frame rate, or 30.
         basis : Basis or Library, optional
-            Principal components, or the library to fit them on. Default: this one.
+            Principal components, or the library to fit them on. Default: this library.
         workers : int, optional
             Number of processes. Default: one per core, fewer for small tasks.
         progress : callable, optional
@@ -201,12 +201,13 @@ class FindVerbs:
         )
 
     def compare(self, a: str, b: str, options: WebOptions | None = None) -> Comparison:
-        """Compare two segments frame by frame: distance matrix, minima, match web, paths.
+        """Compare two segments frame by frame: distance matrix, minima, match web, DTW paths.
 
         Parameters
         ----------
         a, b : str
-            Segments ``NAME`` or ``NAME:START-END``, whose frames are the rows and the columns.
+            Segments ``NAME`` or ``NAME:START-END``, whose frames correspond to the rows and the
+            columns.
         options : WebOptions, optional
             Frame distance and match web options.
 
@@ -245,8 +246,8 @@ class FindVerbs:
 
         Motions whose name or labels contain every word come first. The others are ranked by their
         names, labels and captions, and by words learned from the labels of similar motions. A
-        result covers the events of the query in their order ("kicks, then turns left", "waves while
-        walking"). The first call describes all motions, which takes a moment.
+        result covers the query's events in the specified order ("kicks, then turns left", "waves
+        while walking"). The first call captions all motions, which takes a moment.
 
         Parameters
         ----------
@@ -254,7 +255,7 @@ class FindVerbs:
             A description in English; case is ignored.
         settings : FindSettings, optional
         progress : callable, optional
-            Called with the number of motions described since the last call.
+            Called with the number of motions captioned since the last call.
 
         Returns
         -------
@@ -303,7 +304,7 @@ class FindVerbs:
         ----------
         settings : ClusterSettings, optional
         progress : callable, optional
-            Called with 1 for every motion that is described.
+            Called with 1 for every motion that is captioned.
 
         Returns
         -------

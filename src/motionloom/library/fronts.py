@@ -1,4 +1,4 @@
-"""Functions that the command line and the studio share, in addition to `Library`."""
+"""Functions, in addition to `Library`, that the command line and the studio share."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def family_sweep(library: Library, query: str | Query, settings: FamilySettings)
 def prepare_search(
     library: Library, settings: FamilySettings, *, progress: Progress | None = None
 ) -> None:
-    """Compute and save the data that a search method needs: features, an index, or a clip table.
+    """Compute and save the features, index or clip table that a search method needs.
 
-    A search also does this if necessary. Call this function first to report progress; `progress` is
-    called with 1 after each motion.
+    A search also does this if necessary. To report progress, call this function first; `progress`
+    is called with 1 after each motion.
     """
     from motionloom.features import FEATURES
     from motionloom.search.clips.retrieval import clip_table
@@ -100,7 +100,7 @@ def evaluate_sentences(
     *,
     progress: Progress | None = None,
 ) -> SentenceScores:
-    """Score text search: how often the described take is among the first ten results.
+    """Measure how often text search returns the described take among its first ten results.
 
     Parameters
     ----------
@@ -109,13 +109,13 @@ def evaluate_sentences(
         CSV file with the columns ``take`` and ``sentence``.
     settings : SentenceSettings
     progress : callable, optional
-        Called with the number of motions described since the last call.
+        Called with the number of motions captioned since the last call.
 
     Returns
     -------
     scores : SentenceScores
-        Recall with captions and learned words (``motion``), with labels in addition
-        (``with_labels``), and of a random ranking (``chance``).
+        Recall using captions and learned words (``motion``), using labels as well
+        (``with_labels``), and with a random ranking (``chance``).
     """
     from motionloom.evaluation.captions import score_sentences
 

@@ -1,7 +1,7 @@
 """`Library`: a collection of named motions on disk, with a method for every task.
 
-The methods are thin: documentation, settings, and one call. Algorithms work on the *store* of the
-library (`motionloom.store`); saved results are in collections (`motionloom.library.collections`).
+The methods are thin: documentation, settings, and one call. Algorithms work on the library's
+*store* (`motionloom.store`); saved results are in collections (`motionloom.library.collections`).
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def _decoded_web(data: bytes) -> Any:
 
 
 class LibraryStore(Store):
-    """Store that can also decode match webs, and that renames a motion's beats with the motion."""
+    """Store that can also decode match webs, and that renames beats along with their motion."""
 
     COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {"web": _decoded_web}
 
     def rename(self, name: str, new: str) -> None:
-        """Rename a motion, together with its beats that were set by hand."""
+        """Rename a motion and its manually set beats."""
         from motionloom.dance.motion_beats.manual_beats import rename_given_beats
 
         with self.change("rename"):
@@ -109,7 +109,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
             Address of an object store for frames and artifacts, such as ``s3://bucket/prefix``.
             Default: the folder of the library.
         exist_ok : bool
-            Open the library if it exists, instead of raising.
+            Open the library if it already exists, instead of raising an error.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     @classmethod
     def recover(cls, path: str | Path) -> int:
-        """Rebuild a damaged or missing catalogue of a library from its frame files.
+        """Rebuild a library's damaged or missing catalogue from its frame files.
 
         A damaged catalogue is moved to the trash first. Labels are stored only in the catalogue, so
         they are lost.
@@ -152,7 +152,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         return self.store.names
 
     def entries(self) -> list[Entry]:
-        """Return the name, number of frames, rate and source of every motion."""
+        """Return the name, number of frames, frame rate and source of every motion."""
         return self.store.entries()
 
     def __getitem__(self, name: str) -> Motion:
@@ -174,7 +174,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         return repr(self.store).replace(type(self.store).__name__, type(self).__name__, 1)
 
     def close(self) -> None:
-        """Close the files of the library."""
+        """Close the library's files."""
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -187,7 +187,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     @property
     def labels(self) -> LabelCollection:
-        """Labels of motions and of segments: ``lib.labels["86_01"]``."""
+        """Labels of motions and segments: ``lib.labels["86_01"]``."""
         return LabelCollection(self.store)
 
     @property
@@ -197,7 +197,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     @property
     def captions(self) -> CaptionCollection:
-        """Captions of motions, events found by fixed rules: ``lib.captions["86_01"]``."""
+        """Captions of motions, that is, events found by fixed rules: ``lib.captions["86_01"]``."""
         return CaptionCollection(self.store)
 
     @property
@@ -207,7 +207,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     @property
     def graphs(self) -> GraphCollection:
-        """Saved motion graphs, and edits of their transitions."""
+        """Saved motion graphs, and manual edits of their transitions."""
         return GraphCollection(self.store)
 
     @property
@@ -222,7 +222,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     @property
     def webs(self) -> WebCollection:
-        """Match webs of pairs of motions, for ``search(method="web")``."""
+        """Match webs for pairs of motions, used by ``search(method="web")``."""
         return WebCollection(self.store)
 
     @property
@@ -240,7 +240,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         progress: Progress | None = None,
         **options: Any,
     ) -> ImportReport:
-        """Import motion files, and all motion files in folders.
+        """Import motion files, and folders of motion files.
 
         Files that the library already contains (same bytes, same options) are skipped, so call it
         again to resume an interrupted import. A changed file replaces its motion. Unreadable files
@@ -274,7 +274,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         labels: Iterable[str] | None = None,
         replace: bool = False,
     ) -> None:
-        """Add a motion that is in memory.
+        """Add a motion from memory.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         self.store.remove(*names)
 
     def rename(self, name: str, new: str) -> None:
-        """Rename a motion; its labels and the beats set by hand are kept.
+        """Rename a motion; its labels and its manually set beats are kept.
 
         Saved parametric motions, graphs and choreographies still refer to the old name.
         """
@@ -320,13 +320,13 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         exclude: str | Iterable[str] | None = None,
         first: str | None = None,
     ) -> list[str]:
-        """Select motions by label and name, in the order of the library.
+        """Select motions by label and name, in library order.
 
         Parameters
         ----------
         label, only, exclude : str or several, optional
-            Select motions with one of these labels, select only these motions, exclude these
-            motions.
+            Respectively: select motions with one of these labels, select only these motions,
+            exclude these motions.
         first : str, optional
             Motion to put first, even if it is not selected otherwise.
 
@@ -366,12 +366,12 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         folder : str or Path
             Output folder. For whole motions, it must be new or empty.
         matches : iterable of Match or TextMatch, optional
-            Results of `search` or `find`, in order of rank; file names begin with the rank.
+            Results from `search` or `find`, in order of rank; file names begin with the rank.
             Default: the motions that `label`, `only` and `exclude` select, with ``labels.csv``.
         to : str
-            Suffix of a writable format, such as ``"bvh"``, ``"glb"`` or ``"fbx"``. For whole
-            motions also ``"parquet"``: tables of frames, motions, labels and skeletons with a data
-            card, for dataset hubs.
+            File name extension of a writable format, such as ``"bvh"``, ``"glb"`` or ``"fbx"``. For
+            whole motions also ``"parquet"``: tables of frames, motions, labels and skeletons with a
+            data card, for dataset hubs.
         label, only, exclude : str or several, optional
             As in `select`.
         progress : callable, optional
@@ -417,12 +417,12 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         return self.store.history()
 
     def verify(self, *, repair: bool = False) -> VerifyReport:
-        """Compare the whole library with its checksums: catalogue, frames and artifacts.
+        """Verify the checksums of the catalogue, all frames and all artifacts.
 
         Parameters
         ----------
         repair : bool
-            Repair what can be repaired: add frames that are missing in the catalogue, restore
+            Repair damage where possible: add frames that are missing in the catalogue, restore
             entries from the frame files, read damaged frames from their source again, move damaged
             artifacts that can be rebuilt to the trash, and add missing checksums. Nothing is
             deleted.
@@ -440,7 +440,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         progress: Progress | None = None,
         **options: Any,
     ) -> Evaluation:
-        """Measure the retrieval quality of clip measures on the labeled motions of this library.
+        """Measure the retrieval quality of clip measures on this library's labeled motions.
 
         Parameters
         ----------

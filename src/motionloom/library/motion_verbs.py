@@ -1,12 +1,12 @@
-"""Methods of a library that synthesize motion: aim, walk, play, script and reconstruction."""
+"""Library methods that synthesize motion, from blends to scripts and reconstruction."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from motionloom.blending.settings import BlendSettings
+from motionloom.blending.settings import BlendSettings, ExampleChoice
 from motionloom.fat_graph.settings import FatGraphSettings
 from motionloom.motion_graph.settings import GraphSettings
 from motionloom.motion_matching.settings import MatchingSettings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class MotionVerbs:
-    """Methods that synthesize a motion from many motions."""
+    """Library methods that synthesize a motion from many motions."""
 
     store: Store
 
@@ -38,12 +38,12 @@ class MotionVerbs:
     def blend(
         self, family: Family | str, settings: BlendSettings | None = None, **options: Any
     ) -> Blend:
-        """Blend the members of a family by weights.
+        """Create a weighted blend of the members of a family.
 
         Parameters
         ----------
         family : Family or str
-            Result of `family`, or a query, whose family is then searched first.
+            Result of `family`, or a query, whose family is then computed first.
         settings : BlendSettings, optional
 
         Returns
@@ -83,13 +83,13 @@ class MotionVerbs:
         Parameters
         ----------
         family : Family, str or several
-            Result of `family`; a query, whose family is then searched first; or names of motions,
-            each used as a whole as an example. The first is the query.
+            Result of `family`; a query, whose family is then computed first; or names of motions,
+            each of which is used in full as an example. The first is the query.
         by : Parameter, str, callable, mapping, or several
-            The parameters. Each is a `Parameter` of `motionloom.at` or `motionloom.parameters`; its
-            name (``right_ankle@33``, ``lowest(hips)``); a function of a motion, or a
-            reference to one (``MODULE:FUNCTION``); or scores of the examples, as a mapping from
-            motion to number or as a CSV file (``styles.csv``, ``styles.csv:mood,age``).
+            The parameters. Each is a `Parameter` from `motionloom.at` or `motionloom.parameters`;
+            its name (``right_ankle@33``, ``lowest(hips)``); a function of a motion, or a reference
+            to one (``MODULE:FUNCTION``); or scores of the examples, as a mapping from motion to
+            number or as a CSV file (``styles.csv``, ``styles.csv:mood,age``).
         settings : ParametrizeSettings, optional
         name : str, optional
             Save the result in the library under this name, as ``lib.parametric[name]``.
@@ -121,7 +121,7 @@ class MotionVerbs:
         given = ParametrizeSettings.given(settings, options)
         dropped = given.examples
         rules = BlendSettings(
-            drop_unmatched=dropped.drop_unmatched, drop_unclear=dropped.drop_unclear
+            **{each.name: getattr(dropped, each.name) for each in fields(ExampleChoice)}
         )
         if isinstance(family, Sequence) and not isinstance(family, str):
             registration = register([self.store[each] for each in family], None, rules)
@@ -146,7 +146,7 @@ class MotionVerbs:
         ----------
         settings : GraphSettings, optional
         progress : callable, optional
-            Called with the number of pairs of motions compared since the last call.
+            Called with the number of motion pairs compared since the last call.
 
         Returns
         -------
@@ -171,7 +171,7 @@ class MotionVerbs:
 
     @takes(FatGraphSettings)
     def fat_graph(self, settings: FatGraphSettings | None = None, **options: Any) -> FatGraph:
-        """Build a fat graph: base poses, connected by motions that you steer by turn and speed.
+        """Build a fat graph: base poses connected by motions that you steer by direction and speed.
 
         It works best with walks, runs and turns.
 
@@ -218,8 +218,8 @@ class MotionVerbs:
         Returns
         -------
         database : MatchingDatabase
-            ``database.player(...)`` returns a character that you can steer, ``database.walk(...)``
-            a motion.
+            Its ``player(...)`` method returns a character that you can steer, and ``walk(...)``
+            returns a motion.
 
         Examples
         --------
@@ -250,9 +250,9 @@ class MotionVerbs:
             while walking" uses a segment that shows both, or combines the arms of one segment with
             the legs of another; ``take:30-90`` uses exactly these frames.
         workers : int, optional
-            Number of processes that describe motions, on the first call.
+            Number of processes that caption motions on the first call.
         progress : callable, optional
-            Called with the number of motions described since the last call.
+            Called with the number of motions captioned since the last call.
 
         Returns
         -------
@@ -286,7 +286,7 @@ class MotionVerbs:
         progress: Progress | None = None,
         **options: Any,
     ) -> Reconstruction:
-        """Reconstruct a whole body from a few markers, with the poses of the library as prior.
+        """Reconstruct a whole body from a few markers, using the library's poses as a prior.
 
         Parameters
         ----------

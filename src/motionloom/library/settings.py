@@ -36,7 +36,12 @@ from motionloom.motion_matching.settings import (
     MatchingWalkSettings,
     MatchingWeights,
 )
-from motionloom.parametric.settings import ExampleRules, ParametrizeSettings, SynthesisSettings
+from motionloom.parametric.settings import (
+    BlendRules,
+    ExampleRules,
+    ParametrizeSettings,
+    SynthesisSettings,
+)
 from motionloom.reconstruction.settings import ReconstructionRules, ReconstructSettings
 from motionloom.search.methods import (
     METHODS,
@@ -71,6 +76,7 @@ from motionloom.store.settings import ImportSettings
 from motionloom.text.settings import ClusterSettings, FindSettings
 
 __all__ = [
+    "BlendRules",
     "BlendSettings",
     "DEFAULT_TEMPO",
     "BallroomSettings",

@@ -1,4 +1,4 @@
-"""Types and operations for a single motion: skeleton, rotations, kinematics and joint roles.
+"""Types and operations for motions: skeletons, rotations, kinematics and joint roles.
 
 Units are meters, seconds and radians. The y axis points up, coordinates are right-handed, and a
 character at rest faces +Z. Quaternions are ``wxyz``.

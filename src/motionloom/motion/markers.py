@@ -1,4 +1,4 @@
-"""Marker trajectories: labeled points over time, with gaps, as recorded by optical systems."""
+"""Marker trajectories: labeled points over time, with gaps, from optical motion capture."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Markers(TimeSeries):
     @overload
     def __getitem__(self, key: slice | int | list[str] | tuple[str, ...]) -> Markers: ...
     def __getitem__(self, key):
-        """Return the trajectory (T, 3) of a label, or markers selected by frame, slice or labels.
+        """Return one label's trajectory (T, 3), or `Markers` selected by frame, slice or labels.
 
         The subject may be omitted from a label if the rest is unambiguous.
         """
@@ -121,7 +121,7 @@ class Markers(TimeSeries):
         up: str | None = None,
         decimals: int = 6,
     ) -> Path:
-        """Write to a file; the suffix selects the format (see `motionloom.formats.save`)."""
+        """Write to a file, in the format given by its extension (see `motionloom.formats.save`)."""
         from motionloom.formats import save
 
         return save(self, path, unit=unit, up=up, decimals=decimals)

@@ -1,4 +1,4 @@
-"""Mirroring: exchanging left and right.
+"""Mirroring of motions, which swaps left and right.
 
 Motions are mirrored in the plane x = 0. Corresponding left and right joints are found by role, and
 joints without a role (fingers, twist bones) by name. Their local axes may differ, so global
@@ -9,9 +9,9 @@ and put left and right on z. Let M be the reflection of the world, R the reflect
 and W the rotation of a joint relative to its rest pose. The counterpart then has the rotation
 ``M W R``, which is the reflection of W combined with the half turn ``M R``.
 
-Some rigs have a rest pose that no body can take, and their axes are already mirrored (all axes of
-the right arm point back along the bone). In these rigs, the child offsets show how the axes of two
-counterparts correspond. If several correspondences fit, the mean rotation of the joint decides.
+Some rigs have an anatomically impossible rest pose, and their axes are already mirrored (all axes
+of the right arm point back along the bone). In these rigs, the child offsets show how the axes of
+two counterparts correspond. If several correspondences fit, the mean rotation of the joint decides.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 
 
 def mirror(motion: Motion) -> Motion:
-    """Return `motion` with left and right exchanged; see `Motion.mirror`.
+    """Return `motion` with left and right swapped; see `Motion.mirror`.
 
     Raises
     ------
@@ -101,8 +101,8 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
 def _named_twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Return the (left, right) pairs of joints whose names differ only in the side.
 
-    If several names are equal except for punctuation (``__Eye_L``, ``Eye_L``), the first left one
-    is paired with the first right one.
+    If several names are equal except for punctuation (``__Eye_L``, ``Eye_L``), the first of the
+    left joints is paired with the first of the right joints.
     """
     pairs: dict[str, tuple[list[int], list[int]]] = {}
     for joint, name in enumerate(names):
@@ -122,7 +122,7 @@ def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.
 
 
 def _fitting_axes(motion: Motion, twin: NDArray[np.intp], axes: Array) -> Array:
-    """Return rotations (J, 4) from each joint's axes to its counterpart's, refined from a guess.
+    """Return rotations (J, 4) from each joint's axes to its counterpart's, given a first guess.
 
     The guess from the rest pose is kept if it maps the offsets of every joint's children to those
     of its counterpart. Otherwise one of four correspondences is chosen for each joint.

@@ -1,4 +1,4 @@
-"""Motion type: a skeleton, local rotations and a root path at a frame rate.
+"""The `Motion` type: a skeleton with local rotations, a root path and a frame rate.
 
 A `Motion` is immutable. Slices share memory with the original; every other operation returns a new
 motion. Positions are computed on demand by forward kinematics.
@@ -56,7 +56,7 @@ class Origin:
 
 
 class TimeSeries(FrozenArrays):
-    """Base of motions and markers: frames at a rate, with a name and an origin."""
+    """Base class of motions and markers: frames at a frame rate, with a name and an origin."""
 
     fps: float
     name: str
@@ -67,7 +67,7 @@ class TimeSeries(FrozenArrays):
 
     @property
     def duration(self) -> float:
-        """Duration in seconds: frames divided by frame rate."""
+        """Duration in seconds, which is the number of frames divided by the frame rate."""
         return len(self) / self.fps
 
     @property
@@ -76,7 +76,7 @@ class TimeSeries(FrozenArrays):
         return self.origin.repairs
 
     def described(self, contents: str) -> str:
-        """Return a one-line description: type, name, frames, rate, duration, `contents`."""
+        """Return a one-line description: type, name, frames, rate, duration and `contents`."""
         name = f"{self.name!r}, " if self.name else ""
         return (
             f"{type(self).__name__}({name}{len(self)} frames at {self.fps:g} fps = "
@@ -86,7 +86,7 @@ class TimeSeries(FrozenArrays):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(TimeSeries):
-    """A skeleton in motion; immutable.
+    """An immutable motion: a skeleton, its rotations over time, and its path.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ class Motion(TimeSeries):
     fps : float
         Frames per second.
     name : str
-        The file name without its suffix, or the name in a library.
+        The file name without its extension, or the name in a library.
     translations : array_like, shape (T, J, 3), optional
-        Offset of every joint in every frame; only needed if bones change their length.
+        Offset of every joint in every frame; needed only if bone lengths vary.
     origin : Origin
         The file from which the motion was read.
     provenance : Provenance, optional
@@ -353,7 +353,7 @@ class Motion(TimeSeries):
         return replace(self, rotations=rotations, root=root)
 
     def without_heading(self) -> Motion:
-        """Return the same poses moved over the origin and turned to face +Z in every frame.
+        """Return the same poses, moved over the origin and rotated to face +Z in every frame.
 
         Examples
         --------
@@ -404,7 +404,7 @@ class Motion(TimeSeries):
         return resample(self, fps)
 
     def mirror(self) -> Motion:
-        """Mirror the motion in the plane x = 0, which exchanges left and right.
+        """Mirror the motion in the plane x = 0, which swaps left and right.
 
         Examples
         --------
@@ -419,7 +419,7 @@ class Motion(TimeSeries):
         return mirror(self)
 
     def contacts(self, **thresholds: float) -> FootContacts:
-        """Ground contacts of heel and ball of each foot.
+        """Find the ground contacts of the heel and ball of each foot.
 
         See `motionloom.motion.feet.contacts.foot_contacts` for the thresholds: ``slow, fast, rise,
         above_floor, shortest, gap, skate``.
@@ -436,7 +436,7 @@ class Motion(TimeSeries):
         return foot_contacts(self, **thresholds)
 
     def clean_feet(self, *, contacts: FootContacts | None = None, ease: float = 0.25) -> Motion:
-        """Return the motion without foot skate: feet in contact do not slide.
+        """Remove foot skate; feet in contact do not slide in the returned motion.
 
         `motionloom.motion.feet.clean.clean_feet` also returns a report.
 
@@ -458,7 +458,7 @@ class Motion(TimeSeries):
         keep_contacts: bool = True,
         contacts: FootContacts | None = None,
     ) -> Motion:
-        """Transfer the motion to another skeleton, to the skeleton of a motion, or to a character.
+        """Transfer the motion to another skeleton, to another motion's skeleton, or to a character.
 
         A character is the path of a skinned mesh in a glTF or FBX file; `save` then writes its
         meshes. See `motionloom.motion.retargeting.retarget.retarget` for the parameters.
@@ -512,7 +512,7 @@ class Motion(TimeSeries):
     # --- files and notebooks ------------------------------------------------------------
 
     def save(self, path: str | Path, settings: Any = None, **options: Any) -> Path:
-        """Write to a file; the suffix selects the format. For options, see `motionloom.save`.
+        """Write to a file, in the format given by its extension; see `motionloom.save` for options.
 
         Examples
         --------

@@ -29,7 +29,7 @@ class Source:
         The part of the body that the segment moves, such as ``right arm``; empty for the whole
         body.
     mirrored : bool
-        True if left and right were exchanged.
+        True if left and right were swapped.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Source:
     mirrored: bool = False
 
     def cut(self, start: int, end: int) -> Source | None:
-        """Return the part within frames ``[start, end)`` of the result, or None if it is empty."""
+        """Return the part within result frames ``[start, end)``, or None if it is empty."""
         first, last = max(start, self.start), min(end, self.end)
         if first >= last:
             return None
@@ -63,7 +63,7 @@ class Source:
         )
 
     def moved(self, frames: int) -> Source:
-        """Return the source shifted by `frames` in the result."""
+        """Return the source, shifted by `frames` frames in the result."""
         return replace(self, start=self.start + frames, end=self.end + frames)
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Sources of a motion, and the frames at which one source gives way to the next.
+    """Sources of a motion, and the seams at which one source is followed by the next.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def joined_provenance(parts: Sequence[tuple[Provenance | None, int]]) -> Provena
 
 
 def merged(sources: Iterable[Source]) -> tuple[Source, ...]:
-    """Merge each source with the source that it continues.
+    """Merge consecutive sources if one continues the other.
 
     Examples
     --------

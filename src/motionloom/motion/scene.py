@@ -1,4 +1,4 @@
-"""Scenes: several characters that move at the same time."""
+"""Scenes, in which several characters move at the same time."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Scene:
 
     @property
     def duration(self) -> float:
-        """Duration in seconds: frames divided by frame rate."""
+        """Duration in seconds, which is the number of frames divided by the frame rate."""
         return self.frames / self.fps
 
 

@@ -1,7 +1,7 @@
 """Segments: frames ``[start, end)`` of a motion, as in ``kick:30-90`` or ``kick:1s-3s``.
 
-The module also contains small functions for frame numbers and frame rates that motions and markers
-share.
+The module also contains small functions for frame numbers and frame rates, shared by motions and
+markers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Skeleton type: a tree of joints with offsets, end sites, a rest pose and joint roles.
+"""The `Skeleton` type: a tree of joints with offsets, end sites, a rest pose and joint roles.
 
 Parents are numbered before their children. End sites (the tips a BVH file calls ``End Site``) have
 a position but no rotation. *Points* are all joints followed by all end sites.
@@ -27,7 +27,7 @@ _COINCIDENT = 1e-3  # of the longest reach of the skeleton: joints closer than t
 
 
 class FrozenArrays:
-    """Base class of immutable types, whose arrays stay read-only after unpickling."""
+    """Base class of immutable types whose arrays stay read-only after unpickling."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():
@@ -38,7 +38,7 @@ class FrozenArrays:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Skeleton(FrozenArrays):
-    """Immutable names, parents and offsets of joints.
+    """An immutable skeleton: joint names, parents and offsets, and end sites.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Skeleton(FrozenArrays):
 
     @property
     def point_names(self) -> tuple[str, ...]:
-        """Names of joints, then of end sites, length J + E."""
+        """Names of all joints, followed by those of all end sites, length J + E."""
         return self.names + self.end_names
 
     @property
@@ -151,12 +151,11 @@ class Skeleton(FrozenArrays):
         return digest.hexdigest()
 
     def is_same_body(self, other: Skeleton, *, tolerance: float = 0.001) -> bool:
-        """Return whether two skeletons are the same body, apart from rounding in their files.
+        """Return whether two skeletons represent the same body, apart from rounding in their files.
 
         Names, tree and role maps must be equal, and rest poses must agree within a tenth of a
-        degree. In any pose with the same rotations, no point can be farther than `tolerance` meters
-        from its counterpart, because the differences of all bones from the root to the point must
-        add up to no more than that.
+        degree. The differences of all bones from the root to any point must add up to at most
+        `tolerance` meters, so that no point is farther than this from its counterpart in any pose.
 
         Examples
         --------

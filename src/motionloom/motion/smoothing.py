@@ -1,9 +1,9 @@
-"""Curves over time: filters, derivatives, smooth steps, fading corrections and damped springs.
+"""Functions of time series: filters, derivatives, smooth steps, corrections, damped springs.
 
-The filters give the same results as SciPy's without the cost of importing SciPy. Edits of a motion
-are known in some frames (where a foot stands or a hand touches something) and must fade out in the
-frames around them. The curve of least bending passes through the known values with their slope and
-keeps the edited motion smooth.
+The filters give the same results as SciPy's filters without the cost of importing SciPy.
+Corrections to a motion are known in some frames (where a foot is planted or a hand touches
+something) and must fade out in the surrounding frames. The curve of least bending passes through
+the known values with matching slopes, which keeps the edited motion smooth.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def second_derivative(values: NDArray, window: int, step: float) -> NDArray[np.f
     Returns
     -------
     curve : ndarray, shape (T, ...)
-        NaN where the window reaches beyond an end.
+        Second derivative; NaN where the window extends beyond an end.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def smooth_step(share: Array) -> Array:
 
 
 def ease_corrections(corrections: Array, reach: float) -> Array:
-    """Return the curve of least bending through the known rows, with zeros far away from them.
+    """Return the curve of least bending through the known rows, which is zero far from them.
 
     Parameters
     ----------

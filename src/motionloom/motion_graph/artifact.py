@@ -23,11 +23,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from motionloom.blending.examples import conform
+from motionloom.blending.transitions import RootPath
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.features import FrameDistance
 from motionloom.features.frame_distances import distance_key
@@ -37,7 +38,7 @@ from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.mogra import graph_from_mogra
-from motionloom.motion_graph.settings import GraphSettings
+from motionloom.motion_graph.settings import GraphSettings, TransitionRules
 from motionloom.motion_graph.transitions.candidates import Pruning
 from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions, mirrored
 from motionloom.motion_graph.transitions.transitions import Transitions
@@ -121,6 +122,8 @@ def library_graph(
                 distance=distance,
                 blend_seconds=settings.rules.blend_seconds,
                 window=settings.rules.window or "kr14",
+                root_path=settings.rules.root_path,
+                dead_ends=settings.rules.dead_ends,
                 labels=labels,
             )
         else:
@@ -175,6 +178,12 @@ def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings)
     more: dict[str, Any] = {}
     if settings.rules.window is not None:
         more["window"] = settings.rules.window
+    if settings.rules.window == "kr14" and settings.transitions is None:
+        more["judged"] = "blended frames"  # graphs of 0.2 were pruned by other frames
+    rules, usual = settings.rules, TransitionRules()
+    for name in ("skip_ends", "root_path", "dead_ends"):
+        if getattr(rules, name) != getattr(usual, name):
+            more[name] = getattr(rules, name)
     if settings.mirror:
         more["mirror"] = True
     if settings.rules.bridge:
@@ -216,6 +225,8 @@ def write_graph(graph: MotionGraph, path: str | Path) -> None:
         "distance": graph.distance,
         "threshold": graph.threshold,
         "blend": transitions.blend,
+        "root_path": transitions.root_path,
+        "dead_ends": graph.dead_ends,
         "removed": graph.removed.as_dict(),
     }
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -286,6 +297,7 @@ def read_graph(
             rows[:, 6:9],
             rows[:, 9],
             int(meta["blend"]),
+            meta.get("root_path", "aligned"),
         )
         by_name = {motion.name: motion for motion in motions}
         chosen = tuple(by_name[name] for (name,) in names)
@@ -307,6 +319,7 @@ def read_graph(
             prunings,
             labels,
             segments or {},
+            bool(meta.get("dead_ends", False)),
         )
     except (sqlite3.Error, KeyError, ValueError, TypeError, OverflowError) as error:
         raise LibraryError(f"{path}: damaged: {error}") from None
@@ -322,8 +335,11 @@ def _check_transitions(transitions: Transitions, lengths: Sequence[int]) -> None
             f"the number of blended frames must not exceed the longest motion; got "
             f"{transitions.blend}"
         )
+    if transitions.root_path not in get_args(RootPath):
+        raise ValueError(f"root_path must be one of {get_args(RootPath)}")
     size = np.array([*lengths, 0], np.int64)
-    for place in (transitions.source, transitions.target, transitions.leave, transitions.enter):
+    last = transitions.enter - np.array([0, 1], np.int64)  # the last blended frame
+    for place in (transitions.source, transitions.target, transitions.leave, last):
         motion, frame = place[:, 0], place[:, 1]
         if ((motion < 0) | (motion >= len(lengths))).any():
             raise ValueError("a transition refers to a motion that does not exist")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motionloom.blending.examples import conform
 from motionloom.errors import InvalidInput
@@ -79,7 +80,10 @@ def connected(
     distance: str,
     labels: Mapping[str, tuple[str, ...]],
 ) -> MotionGraph:
-    """Return the graph of the transitions found, without dead ends and unreachable parts."""
+    """Return the graph of the transitions found.
+
+    Dead ends and unreachable parts are removed, unless the report asks to keep them.
+    """
     transitions = report.transitions
     if not len(transitions):
         raise InvalidInput(
@@ -87,7 +91,8 @@ def connected(
             f"{report.threshold:g}. Raise max_distance or per_minute, add more similar motions, or "
             "allow any foot contacts (match_feet off)"
         )
-    kept = endless(transitions.leave, transitions.enter)
+    find = _all if report.dead_ends else endless
+    kept = find(transitions.leave, transitions.enter)
     abrupt = 0
     while kept.any() and report.smooth is not None:
         # The remaining motions may have lower peak accelerations than all motions together.
@@ -98,14 +103,14 @@ def connected(
             break
         abrupt += int(rough.sum())
         transitions = transitions.select(~rough)
-        kept = endless(transitions.leave, transitions.enter)
+        kept = find(transitions.leave, transitions.enter)
     if not kept.any():
         raise InvalidInput(
             f"the {len(report.transitions)} transitions found form no cycle, so every route ends. "
             "Raise max_distance or per_minute, or add longer motions"
         )
     left = transitions.select(kept)
-    used = np.unique(left.source[:, 0])
+    used = np.unique(np.concatenate([left.source[:, 0], left.target[:, 0]]))
     renumbered = np.full(len(motions), -1, np.int64)
     renumbered[used] = np.arange(len(used))
     source, target = left.source.copy(), left.target.copy()
@@ -127,7 +132,14 @@ def connected(
     prunings = {
         (motions[a].name, motions[b].name): counts for (a, b), counts in report.prunings.items()
     }
-    return MotionGraph(remaining, left, distance, report.threshold, removed, prunings, dict(labels))
+    return MotionGraph(
+        remaining, left, distance, report.threshold, removed, prunings, dict(labels),
+        dead_ends=report.dead_ends,
+    )  # fmt: skip
+
+
+def _all(leave: NDArray[np.int64], enter: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.ones(len(leave), dtype=bool)
 
 
 def _reason(motion: int, transitions: Transitions, report: TransitionReport) -> str:

@@ -234,13 +234,15 @@ def with_edits(
     removed, locked = (keys - {None} for keys in mine)
     added = locked - set(_keys(every))
     if added:
-        every = Transitions.joined([every, _at(motions, added, distance, every.blend)])
+        every = Transitions.joined([every, _at(motions, added, distance, every)])
     keys = _keys(every)
     out = np.array([key in removed for key in keys])
     if not out.any() and not added:
         plain = np.array([1 if key in locked else 0 for key in keys], np.uint8)
         return EditedGraph(graph, tuple(motions), every, plain)
-    left = TransitionReport(every.select(~out), graph.threshold, {}, 0, 0)
+    left = TransitionReport(
+        every.select(~out), graph.threshold, {}, 0, 0, dead_ends=graph.dead_ends
+    )
     try:
         made = connected(motions, left, graph.distance, graph.labels)
     except InvalidInput:
@@ -280,13 +282,18 @@ def _keys(transitions: Transitions) -> list[tuple[int, int, int, int]]:
     return [(a, i, b, j) for a, i, b, j in rows]
 
 
-def _at(motions: Sequence[Motion], keys, distance: FrameDistance, blend: int) -> Transitions:
-    """Return the transitions of `keys`, except those too close to an end of a motion."""
+def _at(motions: Sequence[Motion], keys, distance: FrameDistance, like: Transitions) -> Transitions:
+    """Return the transitions of `keys`, blended as in `like`.
+
+    Transitions too close to an end of a motion are omitted.
+    """
     rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, i, b, j in sorted(keys):
         rows.setdefault((a, b), []).append((i, j))
     frames = {pair: np.array(pairs, np.int64) for pair, pairs in rows.items()}
-    made = transitions_at(motions, distance, frames, blend).transitions
+    made = transitions_at(
+        motions, distance, frames, like.blend, root_path=like.root_path
+    ).transitions
     number = {key: k for k, key in reversed(list(enumerate(_keys(made))))}
     # Transitions are computed in both directions, and twice within one motion, so each key is kept
     # only once.

@@ -107,7 +107,7 @@ class MotionGraph:
     ----------
     motions : tuple of Motion
     transitions : Transitions
-        Directed transitions; each can be reached from every other.
+        Directed transitions; each can be reached from every other, unless `dead_ends` is True.
     distance : str
         Name of the frame distance.
     threshold : float
@@ -119,6 +119,8 @@ class MotionGraph:
         Labels of the motions by name, including motions that are cut off.
     segments : mapping of str to tuple of (int, int, str)
         First frame, last frame (excluded) and label of each labeled segment, by motion name.
+    dead_ends : bool
+        True if some routes may end.
 
     Examples
     --------
@@ -135,6 +137,7 @@ class MotionGraph:
     prunings: dict[tuple[str, str], Pruning] = field(default_factory=dict)
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     segments: Mapping[str, tuple[tuple[int, int, str], ...]] = field(default_factory=dict)
+    dead_ends: bool = False
 
     # --- properties ---------------------------------------------------------------------
 
@@ -263,6 +266,7 @@ class MotionGraph:
                 self.transitions.source[number],
                 self.transitions.target[number],
                 self.transitions.blend,
+                self.transitions.root_path,
             )
 
         return made
@@ -276,6 +280,7 @@ class MotionGraph:
         start: MotionFrame | str | None = None,
         automatic: bool = True,
         lock_feet: bool = True,
+        variety: bool = True,
     ) -> GraphPlayer:
         """Return a player of endless motion; see `motionloom.motion_graph.walks.graph_player`.
 
@@ -289,10 +294,14 @@ class MotionGraph:
             before a dead end.
         lock_feet : bool
             Keep feet that are in contact with the floor in place.
+        variety : bool
+            Prefer transitions that were rarely played, and motions that were not played for long.
         """
         from motionloom.motion_graph.walks.graph_player import GraphPlayer
 
-        return GraphPlayer(self, seed, start=start, automatic=automatic, lock_feet=lock_feet)
+        return GraphPlayer(
+            self, seed, start=start, automatic=automatic, lock_feet=lock_feet, variety=variety
+        )
 
     @takes(WalkSettings)
     def walk(
@@ -338,7 +347,12 @@ class MotionGraph:
         if settings.random:
             if settings.seconds is None:
                 raise InvalidInput("a walk without a goal needs a duration; set seconds")
-            player = self.player(settings.seed, start=settings.start, lock_feet=settings.lock_feet)
+            player = self.player(
+                settings.seed,
+                start=settings.start,
+                lock_feet=settings.lock_feet,
+                variety=settings.variety,
+            )
             return player, frame_count(settings.seconds, None, self.fps)
         route = plan(self, settings, progress=progress)
         player = GraphPlayer(

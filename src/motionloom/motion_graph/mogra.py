@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -41,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.examples import conform
+from motionloom.blending.transitions import RootPath
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.features import FrameDistance, frame_distance
 from motionloom.files import atomic_write, read_regular_text
@@ -173,6 +175,8 @@ def graph_from_mogra(
     blend_seconds: float = 0.4,
     smooth: float | None = None,
     window: Literal["kr14", "directed", "centered"] = "kr14",
+    root_path: RootPath = "aligned",
+    dead_ends: bool = False,
     labels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> MotionGraph:
     """Build a motion graph from a transition file.
@@ -190,6 +194,8 @@ def graph_from_mogra(
         Maximum relative acceleration of a transition; see `TransitionSettings`. Default: no limit.
     window : {"kr14", "directed", "centered"}
         Meaning of the frames in the file; see the module docstring.
+    root_path, dead_ends
+        As in `TransitionRules`.
     labels : mapping of str to tuple of str, optional
         Labels of the motions, by name.
 
@@ -212,7 +218,9 @@ def graph_from_mogra(
         smooth,
         window="centered" if window == "centered" else "kr14",
         mirror=window != "directed",
+        root_path=root_path,
     )
+    report = replace(report, dead_ends=dead_ends)
     return connected(ready, report, chosen.name, labels or {})
 
 

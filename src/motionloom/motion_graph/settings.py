@@ -78,6 +78,22 @@ class TransitionRules(Settings):
         "[centered; kr14 for a file]",
         expert=True,
     )
+    skip_ends: bool = setting(
+        True,
+        "Ignore frames too close to the ends of a motion for a blend when candidates are chosen. "
+        "Otherwise, such candidates are dropped afterwards.",
+        expert=True,
+    )
+    root_path: Literal["aligned", "differences"] = setting(
+        "aligned",
+        "Align motions on the floor at a transition, with priority for feet in contact (aligned), "
+        "or keep their headings and blend the frame-to-frame differences of the root, as in "
+        "Kravcevich 2014 (differences).",
+        expert=True,
+    )
+    dead_ends: bool = setting(
+        False, "Keep transitions that lead to dead ends, where a walk stops early.", expert=True
+    )
 
     def check(self) -> None:
         """Check that the numbers are finite."""
@@ -169,13 +185,14 @@ class GraphSettings(TransitionSettings, MotionChoice):
 
     @preset
     def kr14(cls: Any) -> GraphSettings:
-        """Kravcevich 2014, section 5.3: sectors of 50 x 50 frames, k = 30, threshold 15, 30 Hz."""
+        """Kravcevich 2014: sectors of 50 x 50 frames, k = 30, threshold 15 (section 5.3), 30 Hz."""
         return cls(
             method=Sectors(sector_seconds=50.0 / 30.0),
             max_distance=15.0,
             rules=TransitionRules(
                 blend_seconds=1.0, apart_seconds=0.0, match_feet=False, connect=1.0, smooth=None,
-                window="kr14",
+                bridge=False, window="kr14", skip_ends=False, root_path="differences",
+                dead_ends=True,
             ),
         )  # fmt: skip
 
@@ -221,6 +238,16 @@ class WalkSettings(Settings):
     lock_feet: bool = setting(
         True, "Keep feet that are in contact with the floor in place.", command=False
     )
+    variety: bool = setting(
+        True,
+        "Prefer transitions that were rarely played, and motions that were not played for long.",
+        command=False,
+    )
+
+    @preset
+    def kr14(cls: Any) -> WalkSettings:
+        """Kravcevich 2014: transitions are equally likely, and feet are not locked."""
+        return cls(lock_feet=False, variety=False)
 
     def check(self) -> None:
         """Check that the duration is positive and that strings can be parsed."""

@@ -1,4 +1,4 @@
-"""Motion matching: a responsive character built from a folder of takes."""
+"""Motion matching, which builds a responsive character from a folder of takes."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Store matching databases as artifacts of a library.
+"""Storage of matching databases as library artifacts.
 
 ::
 
@@ -144,8 +144,10 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
         count = ranges[-1].stop
         _check_arrays(arrays, ranges, count, len(skeleton))
         index = BucketIndex.open(folder / "index")
-        if len(index.center) != COUNT or index.rows.max(initial=-1) >= count:
+        if len(index.center) != COUNT:
             raise ValueError(f"expected an index of {COUNT} features, got {len(index.center)}")
+        if (largest := index.rows.max(initial=-1)) >= count:
+            raise ValueError(f"the index refers to frame {largest}, but there are {count} frames")
         labels = {
             label: tuple(_span(a, b, count) for a, b in parts)
             for label, parts in about["labels"].items()

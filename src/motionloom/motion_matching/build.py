@@ -197,7 +197,10 @@ class _Parts:
         ]
 
     def walks(self, like: Motion) -> list[Motion]:
-        """Return the takes that walk, or all takes if none walks, without mirrored copies."""
+        """Return the takes that are mostly walking, or all takes if there are none.
+
+        Mirrored copies are excluded.
+        """
         shares = []
         for number, part in enumerate(self.ranges):
             rotations, root = self._held["rotations"][number], self._held["root"][number]

@@ -1,11 +1,11 @@
-"""Measure coverage: which controls the takes of a database support, and which takes are unused.
+"""Coverage reports: which controls a database's takes support, and which takes are unused.
 
-Coverage has three parts. *Seconds* are the times for which the takes travel at each speed and turn
-rate. *Gaps* are distances in meters: for each speed and turn rate, the trajectory of one second
-that a player would request is compared with the nearest trajectory in the takes. A *session* plays
-all courses and two minutes of random steering, and records which takes were played, where seams
-were roughest, and where feet slid. A take is spare if the session never plays it and no requested
-trajectory has its nearest match in it.
+Coverage has three parts. *Seconds* are the durations for which the takes contain travel at each
+speed and turn rate. *Gaps* are distances in meters: for each speed and turn rate, the one-second
+trajectory that a player would request is compared with the nearest trajectory in the takes. A
+*session* plays all courses and two minutes of random steering, and records which takes were played,
+where seams were roughest, and where feet slid. A take is spare if the session never plays it and no
+requested trajectory has its nearest match in it.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class Coverage:
     ----------
     database : MatchingDatabase
     seconds : ndarray, shape (S, T)
-        Seconds for which the takes travel near each speed in `SPEEDS` and turn rate in `TURNS`.
+        Seconds of travel in the takes near each speed in `SPEEDS` and turn rate in `TURNS`.
     gaps : ndarray, shape (S, T)
         Distance in meters from the trajectory with each speed and turn rate to the nearest
         trajectory in the takes.
     gaits : dict of str to float
-        Number of seconds with each gait, without mirrored copies.
+        Seconds of each gait, excluding mirrored copies.
     starts, stops : int
     spins : float
-        Number of seconds of turning on the spot.
+        Seconds of turning on the spot.
     played : dict of str to float
         Number of seconds for which the session played each take.
     courses : tuple of CourseResult
@@ -78,7 +78,7 @@ class Coverage:
 
     @cached_property
     def reach(self) -> NDArray[np.bool_]:
-        """Mask (S, T) of speeds and turn rates that can be requested, up to the takes' speed.
+        """Mask (S, T) of the speeds and turn rates to cover, up to the highest speed in the takes.
 
         People do not turn sharply at high speed: turns that need a sideways acceleration of more
         than half of gravity are excluded.
@@ -89,11 +89,11 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Share of the speeds and turn rates in `reach` that are covered."""
+        """Fraction of the speeds and turn rates in `reach` that are covered."""
         return float(np.mean(self.gaps[self.reach] < _COVERED))
 
     def wanted(self, count: int = 3) -> list[tuple[float, float, float]]:
-        """Return the speed, turn rate and size of the largest gaps, the largest first."""
+        """Return the speed, turn rate and size of the largest gaps, largest first."""
         asked = np.where(self.reach, self.gaps, 0.0)
         asked[:, TURNS < 0] = 0.0  # with mirrored copies, one side is sufficient
         wanted = []
@@ -172,7 +172,7 @@ def capture_text(speed: float, turn: float) -> str:
 
 
 def coverage(database: MatchingDatabase, *, seed: int = 0) -> Coverage:
-    """Measure the coverage of a database. This plays several minutes of motion."""
+    """Measure the coverage of a database, by playing several minutes of motion."""
     own = np.zeros(len(database), bool)
     for part in database.ranges:
         own[part.start : part.stop] = not part.mirrored and part.take in database.takes
@@ -217,7 +217,7 @@ def _turn_rates(database: MatchingDatabase) -> Array:
 
 
 def _seconds(speeds: Array, turns: Array, fps: float) -> Array:
-    """Return the number of seconds spent near each speed and turn."""
+    """Return the number of seconds spent near each speed and turn rate."""
     near_speed = np.argmin(np.abs(speeds[:, None] - SPEEDS), axis=1)
     near_turn = np.argmin(np.abs(turns[:, None] - TURNS), axis=1)
     counts = np.zeros((len(SPEEDS), len(TURNS)))
@@ -247,7 +247,7 @@ def _gaps(database: MatchingDatabase) -> tuple[Array, list[int]]:
 
 
 def _changes(database: MatchingDatabase) -> tuple[int, int]:
-    """Count the starts and stops in the takes, which are changes of speed within two seconds."""
+    """Count the starts and stops in the takes, which are speed changes within two seconds."""
     starts = stops = 0
     for part in database.ranges:
         if part.mirrored or part.take not in database.takes:
@@ -263,7 +263,7 @@ def _changes(database: MatchingDatabase) -> tuple[int, int]:
 
 
 def _session(database: MatchingDatabase, seed: int) -> Motion:
-    """Play random steering: a new velocity every two seconds, sometimes zero."""
+    """Steer randomly, with a new velocity every two seconds, which is sometimes zero."""
     rng = np.random.default_rng(seed)
     player = database.player()
     slow, fast = database.speed_range

@@ -1,4 +1,4 @@
-"""Matching database with the poses, root motion and features of all frames, and an exact index.
+"""Matching database, with the poses, root motion and features of all frames, and an exact index.
 
 A *range* contains the frames of one take or of its mirrored copy. The player never jumps into the
 last third of a second of a range, because too few frames follow.
@@ -90,7 +90,7 @@ class MatchingDatabase:
     labels : mapping of str to tuple of (int, int)
         Frame ranges of each label in the library.
     skipped : mapping of str to str
-        Reason for each take that was skipped.
+        Reason why each skipped take was skipped.
     acceleration : float
         99.9th percentile of the accelerations of all joints, in m/s^2.
 
@@ -191,7 +191,7 @@ class MatchingDatabase:
 
     @cached_property
     def speed_range(self) -> tuple[float, float]:
-        """Lowest and highest speed of travel in the takes, in m/s, without extreme percentiles.
+        """Lowest and highest travel speed in the takes, in m/s, excluding extreme percentiles.
 
         Generated motions are excluded, because a start from standing passes through all speeds
         without staying at any of them.
@@ -207,7 +207,7 @@ class MatchingDatabase:
 
     @cached_property
     def standing_frame(self) -> int:
-        """Standing frame in which the body moves least; 0 if no frame stands."""
+        """Standing frame in which the body moves least; 0 if there are no standing frames."""
         standing = np.flatnonzero((self.gaits == 1) & self.searchable)
         if not len(standing):
             return 0
@@ -215,7 +215,7 @@ class MatchingDatabase:
         return int(standing[np.argmin(still)])
 
     def tag(self, name: str) -> NDArray[np.bool_]:
-        """Return the mask (N,) of the frames with a tag: a gait or a label of the library.
+        """Return the mask (N,) of the frames with a tag, which is a gait or a library label.
 
         Raises
         ------
@@ -234,7 +234,7 @@ class MatchingDatabase:
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
-        """Tags that can be selected: the gaits that occur, and the labels of the library."""
+        """Tags that can be selected: the gaits that occur, and the library's labels."""
         there = [gait for k, gait in enumerate(GAITS) if np.any(self.gaits == k + 1)]
         return (*there, *(label for label in self.labels if label not in there))
 
@@ -259,7 +259,7 @@ class MatchingDatabase:
         radius: float = np.inf,
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the `k` frames nearest to features (27,), not normalized, and their costs; exact.
+        """Return the `k` frames exactly nearest to unnormalized features (27,), and their costs.
 
         Examples
         --------
@@ -313,7 +313,7 @@ class MatchingDatabase:
         return fill_gaps(self, motion, known_frames)
 
     def through_poses(self, keys: Sequence[tuple[float, Motion]]) -> Motion:
-        """Generate a motion through poses at given times; see `motion_matching.keyframes`."""
+        """Generate a motion that passes through timed poses; see `motion_matching.keyframes`."""
         from motionloom.motion_matching.keyframes import through_poses
 
         return through_poses(self, keys)
@@ -325,7 +325,7 @@ class MatchingDatabase:
         return coverage(self, seed=seed)
 
     def export(self, folder: str | Path, format: str) -> list[Path]:
-        """Write the database in the format of another program, and return the file paths.
+        """Write the database in another program's format, and return the file paths.
 
         Parameters
         ----------
@@ -359,7 +359,7 @@ class MatchingDatabase:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """Statistics of the takes, without mirrored copies, for quality reports."""
+        """Statistics of the takes, excluding mirrored copies, for quality reports."""
         parts = [part for part in self.ranges if not part.mirrored]
         usual = SourceStatistics.of([self.motion(part) for part in parts])
         steps = dict(usual.repeated_steps)

@@ -1,4 +1,4 @@
-"""Compute matching features: 27 numbers that describe the pose and trajectory of a frame.
+"""Matching features: 27 numbers per frame that describe its pose and trajectory.
 
 =====================  =====  ===========================================================
 group                  count  in the frame of the root motion
@@ -10,8 +10,8 @@ trajectory             6      position of the root 1/3, 2/3 and 1 s ahead: x, z 
 facing                 6      direction there, a unit vector: x, z each
 =====================  =====  ===========================================================
 
-The order is that of orangeduck's Motion-Matching, so that files can be exchanged. Beyond the end
-of a take, the trajectory continues with the velocity and the turn of its last frames.
+The order is the same as in orangeduck's Motion-Matching, so that files can be exchanged. Beyond the
+end of a take, the trajectory continues with the velocity and the turn of its last frames.
 
 The *root motion* is the path and the facing of a smoothed point under the body. Engines call this
 point the simulation bone: a game moves it, and the pose is relative to it. The hips sway with
@@ -57,7 +57,7 @@ _LEAST_SPREAD = 1e-3  # m or m/s: features that vary less than this are not scal
 
 @dataclass(frozen=True, eq=False)
 class Normalization:
-    """Normalization ``(features - offset) / scale``; a weight of zero is an infinite scale.
+    """Normalization ``(features - offset) / scale``; a weight of zero means an infinite scale.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Generate standing, starting and stopping motions for takes in which nobody stands.
+"""Generated standing, starting and stopping motions, for takes in which nobody stands still.
 
-Many takes contain only steps; a character built from them could neither stop nor start. Over whole
-strides, the limbs swing around the standing pose. The mean rotations of walking frames therefore
-give an upright pose with the feet side by side; adding mirrored frames makes it symmetric. In the
-middle of a stance, a walker passes through nearly that pose. At this point, a walk can slow down to
-a stop while its pose becomes the mean pose. A start is the reverse.
+Many takes contain only steps, so a character built from them could neither stop nor start. Over
+whole strides, the limbs swing around the standing pose. The mean rotations of walking frames
+therefore give an upright pose with the feet side by side; adding mirrored frames makes it
+symmetric. In the middle of a stance, a walker passes through nearly that pose. At this point, a
+walk can slow down to a stop while its pose becomes the mean pose. A start is the reverse.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def is_made(name: str) -> bool:
 
 
 def needs_gait_changes(gaits: Sequence[NDArray[np.int8]], fps: float) -> bool:
-    """Return whether some takes walk (gait 2), others jog or run (3, 4), and no take does both."""
+    """Return whether there are walks (gait 2) and jogs or runs (3, 4), but no take has both."""
     least = _LEAST_GAIT * fps
     walks = [np.count_nonzero(take == 2) >= least for take in gaits]
     runs = [np.count_nonzero(take > 2) >= least for take in gaits]
@@ -56,7 +56,7 @@ def needs_gait_changes(gaits: Sequence[NDArray[np.int8]], fps: float) -> bool:
 
 
 def gait_changes(walks: Sequence[Motion], runs: Sequence[Motion]) -> list[Motion]:
-    """Generate motions in which a walk becomes a jog or a run, or the reverse, if they are smooth.
+    """Generate transitions between walks and jogs or runs, in both directions, if they are smooth.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def standing_motions(frames: Motion, takes: Sequence[Motion], floor: float) -> l
     takes : sequence of Motion
         Takes from which starts and stops are generated.
     floor : float
-        Height of the balls of the feet when they stand, in meters.
+        Height of the balls of the feet when they are in contact, in meters.
 
     Examples
     --------
@@ -162,9 +162,9 @@ def _held(still: Motion, seconds: float, name: str = "") -> Motion:
 
 
 def _middle_stance(takes: Sequence[Motion]) -> tuple[Motion, int] | None:
-    """Find a segment that walks straight ahead at the usual speed, and its middle frame.
+    """Find a segment of straight walking at the median speed, and its middle frame.
 
-    In the middle frame, the ankles pass each other while one foot stands.
+    In the middle frame, the ankles pass each other while one foot is planted.
     """
     stances: list[tuple[float, float, Motion, int, int]] = []
     for take in takes:
@@ -218,7 +218,7 @@ def _stop(still: Motion, walk: Motion, frame: int) -> Motion:
 
 
 def _mixed(still: Motion, walk: Motion, times: Array, weight: Array, name: str) -> Motion:
-    """Mix the walk at the given times with the standing pose, without sliding feet."""
+    """Blend the walk at the given times with the standing pose, without sliding feet."""
     low = np.minimum(np.floor(times).astype(np.int64), len(walk) - 2)
     share = (times - low)[:, None]
     poses = walk.rotations.astype(np.float64)

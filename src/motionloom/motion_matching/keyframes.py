@@ -1,4 +1,4 @@
-"""Fill the frames between known poses with takes of a matching database.
+"""Filling of frames between known poses with takes from a matching database.
 
 For each gap between two known frames, a search finds the segment of the takes whose ends are most
 similar to these frames. It compares the positions of the main joints at both ends, relative to the
@@ -137,7 +137,7 @@ def fill_gaps(database: MatchingDatabase, motion: Motion, known_frames: ArrayLik
 def through_poses(
     database: MatchingDatabase, keys: Sequence[tuple[float, Motion]], *, name: str = "keys"
 ) -> Motion:
-    """Generate a motion through poses at given times.
+    """Generate a motion that passes through specified poses at specified times.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _segment(
 
 
 def _changes_gait(name: str) -> bool:
-    """Return whether a range is a generated change of gait, which is neither walk nor run."""
+    """Return whether a range is a generated gait change, which is neither a walk nor a run."""
     return is_made(name.removesuffix(MIRRORED)) and " to " in name
 
 
@@ -272,7 +272,7 @@ def _play(
     first: int,
     last: int,
 ) -> None:
-    """Fill the frames between two keys with a segment of the database."""
+    """Fill the frames between two keys with a segment from the database."""
     count = last - first
     times = start + np.arange(count + 1) * (length / count)
     low = np.minimum(np.floor(times).astype(np.int64), start + length - 1)

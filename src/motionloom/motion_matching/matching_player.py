@@ -1,4 +1,4 @@
-"""Play a matching database: a character that follows controls and paths.
+"""Motion matching player: a character that follows controls and paths.
 
 The state consists of a frame of the database and the position of the root on the floor. A few
 times a second, and when controls change, a search finds the frame that best matches the current
@@ -16,8 +16,7 @@ little more, up to a limit. The controls of ``steer`` are:
     If True, the current facing is kept for any velocity. If False, the body faces the direction of
     travel again.
 ``gait``
-    One or more tags (gaits and labels) of which frames must have at least one; None allows any
-    gait.
+    One or more tags (gaits or labels). Frames must have at least one of them; None allows any gait.
 ``path``
     Floor positions x, z to walk along, shape (n, 2); None means to follow the velocity.
 ``speed``
@@ -308,14 +307,14 @@ class MatchingPlayer(Player):
     def _stay_seconds(self) -> float:
         """Return the time after a jump during which no search runs, in seconds.
 
-        If no take matches the desired motion, the character can get stuck: it plays a few frames,
-        jumps back, and repeats this indefinitely. A character that makes no progress therefore
-        stays in a take longer.
+        If no take matches the desired motion, the character can get stuck in a loop in which it
+        plays a few frames and jumps back. A character that makes no progress therefore stays in a
+        take longer.
         """
         return _STUCK_SECONDS if self._share < _GETS_ON else _STAY_SECONDS
 
     def _watch(self) -> None:
-        """Update the share of the desired distance that was covered recently; it starts at 1."""
+        """Update the fraction of the desired distance that was covered recently; it starts at 1."""
         here = self._place if self._follower is None else complex(self._follower.along)
         self._way.append(here)
         count = round(_WATCHED_SECONDS * self.fps)
@@ -349,7 +348,7 @@ class MatchingPlayer(Player):
         return ends or bool(np.abs(features[15:17]).max() > _REST_LEAVES)
 
     def _was_rough(self) -> bool:
-        """Return whether the take was just rough, which could be mistaken for a rough seam."""
+        """Return whether recent frames were rough, which would look like a rough seam."""
         first = max(self._frame - round(_ROUGH_SECONDS * self.fps), 0)
         return bool(self.database.rough[first : self._frame + 1].any())
 
@@ -433,7 +432,7 @@ class MatchingPlayer(Player):
     def _smoothest(
         self, rows: NDArray[np.int64], costs: NDArray[np.float64], *, forced: bool
     ) -> int | None:
-        """Return the index of the best candidate with a smooth seam when rehearsed.
+        """Return the index of the best candidate whose rehearsed seam is smooth.
 
         If there is none, return None or, if `forced` is set, the smoothest candidate.
         """
@@ -462,7 +461,7 @@ class MatchingPlayer(Player):
     # --- the root ---------------------------------------------------------------------------
 
     def _root_steps(self) -> NDArray[np.complex128]:
-        """Return the shift and turn (N, 2) to each frame, in the previous frame's axes."""
+        """Return the root's shift and turn (N, 2) to each frame, in the previous frame's axes."""
         places = self.database.places
         floor, facing = places[:, 1] + 1j * places[:, 0], places[:, 2]
         steps = np.zeros((len(places), 2), np.complex128)
@@ -498,7 +497,7 @@ class MatchingPlayer(Player):
             self._place += off if abs(off) <= most else off / abs(off) * most
 
     def _step_aside(self, before: int, after: int) -> complex:
-        """Return the shift of the root at a jump that keeps standing feet in place."""
+        """Return the root shift that keeps feet in contact from moving at a jump."""
         features, contacts = self.database.features, self.database.contacts
         stand = (contacts[before] & contacts[after]).reshape(2, 2).any(axis=1)
         if not stand.any():
@@ -508,7 +507,7 @@ class MatchingPlayer(Player):
         return aside if abs(aside) <= _ASIDE else aside / abs(aside) * _ASIDE
 
     def _turn(self, angle: float) -> None:
-        """Turn the root around the standing foot, so that this foot does not slide."""
+        """Rotate the root about the foot in contact, so that this foot does not slide."""
         left, right = self.database.contacts[self._frame].reshape(2, 2).any(axis=1)
         pivot = 0j
         if left or right:
@@ -650,6 +649,6 @@ def _number(value: Any, name: str, least: float | None = None) -> float | None:
     except (TypeError, ValueError, OverflowError):
         given = np.nan
     if not abs(given) <= _MOST or (least is not None and given < least):
-        more = "" if least is None else f", at least {least:g}"
-        raise InvalidInput(f"{name} must be a finite number{more}; got {value!r}")
+        low = -_MOST if least is None else least
+        raise InvalidInput(f"{name} must be a number from {low:g} to {_MOST:g}; got {value!r}")
     return given

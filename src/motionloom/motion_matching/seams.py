@@ -1,10 +1,10 @@
-"""Measure how rough jumps to other frames are: estimated for many frames, rehearsed for a few.
+"""Roughness of jumps to other frames, estimated for many frames and rehearsed for a few.
 
 Both results are ratios of the largest acceleration of a joint to the 99.9th percentile in the
 takes, as in `motionloom.motion.diagnostics.quality`. The estimate assumes that offsets of pose and
 velocity fade like a spring. The rehearsal plays the next quarter of a second with copies of the
 inertialization and the foot lock. Only a rehearsal shows how a locked foot affects the knee, and
-how far a foot slides if it stands at another position in the other take.
+how far a foot slides if it is planted at a different position in the other take.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def rehearsed_seam(
     inertializer: Inertializer,
     foot_lock: StreamingFootLock | None,
 ) -> float:
-    """Return the ratio of a jump by playing it; feet that slide far also count as rough.
+    """Rehearse a jump and return its acceleration ratio; long foot slides also count as rough.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def rehearsed_seam(
 
 
 def _slide(played: Motion, contacts: NDArray[np.bool_]) -> float:
-    """Return the farthest that a foot part slides over the floor while it stands, in meters."""
+    """Return the largest distance, in meters, that a foot part slides while it is in contact."""
     parts = played.role_positions(list(FOOT_ROLES.values())).astype(np.float64)[:, :, [0, 2]]
     steps = np.linalg.norm(np.diff(parts, axis=0), axis=-1)
     return float((steps * (contacts[1:] & contacts[:-1])).sum(axis=0).max())

@@ -20,7 +20,7 @@ class MatchingWeights(Settings):
     """Feature weights for motion matching.
 
     Weights convert every feature to meters, so that a cost is a distance. For example, a
-    difference of 1 m/s in the velocity of a foot counts as 0.4 m if its weight is 0.4 s.
+    difference of 1 m/s in the velocity of a foot counts as 0.4 m if the weight is 0.4 s.
     """
 
     foot_position: float = setting(1.5, "Weight of foot positions.", least=0.0)
@@ -129,7 +129,7 @@ class MatchingWalkSettings(Settings):
         return WalkSettings(path=self.path).floor_path() if is_file else self.path
 
     def changes(self) -> list[tuple[float, float, float | None]]:
-        """Return the second, direction in radians and speed of each change, in order of time."""
+        """Return the time in seconds, direction in radians and speed of each change, in order."""
         texts: Iterable[Any] = (self.steer,) if isinstance(self.steer, str) else self.steer or ()
         return sorted((_change(text) for text in texts), key=lambda change: change[0])
 

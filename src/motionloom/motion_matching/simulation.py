@@ -1,4 +1,4 @@
-"""Compute the desired trajectory of the next second from controls and paths.
+"""Desired trajectory for the next second, computed from controls and paths.
 
 Controls are a desired velocity and a facing. The velocity approaches the desired one like a
 critically damped spring, or with a limited acceleration. Both are solved in closed form, so the

@@ -1,4 +1,4 @@
-"""Run steering courses, standard tasks that show how well a character follows controls.
+"""Steering courses: standard tasks that measure how well a character follows controls.
 
 ==================  ====================================================================
 ``circle``          twice around a circle of 3 m radius
@@ -126,8 +126,8 @@ def run_course(
     name : str
         One of `COURSES`.
     speed : float, optional
-        Speed in m/s. Default: the speed nearest to 1.3 that the takes have or, for a sprint, their
-        highest speed.
+        Speed in m/s. Default: the speed nearest to 1.3 that occurs in the takes or, for a sprint,
+        their highest speed.
     """
     path = course_path(name)
     if name == "turn":
@@ -146,7 +146,7 @@ def run_course(
 
 
 def _start(database: MatchingDatabase, name: str) -> int | None:
-    """Return the start frame, which stands for courses that include starts and otherwise moves."""
+    """Return the first frame: standing for courses that include starts, otherwise moving."""
     return database.standing_frame if name in ("stop-and-go", "sprint-to-stop") else None
 
 

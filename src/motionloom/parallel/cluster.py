@@ -1,4 +1,4 @@
-"""Executor over a Dask cluster.
+"""Executor that runs tasks on a Dask cluster.
 
 A scheduler has an address such as ``tcp://host:8786``, and workers on any number of machines
 connect to it. All machines must see libraries and files under the same paths. A task contains only
@@ -52,7 +52,7 @@ class ClusterError(MotionloomError):
 
 
 class ClusterExecutor(Executor):
-    """An executor over a Dask cluster; close it with `shutdown`.
+    """An executor that runs tasks on a Dask cluster; close it with `shutdown`.
 
     Parameters
     ----------
@@ -140,9 +140,9 @@ class ClusterExecutor(Executor):
         return future
 
     def _pack(self, fn: Any) -> bytes:
-        """Return the function in pickled form, which is reused by all tasks that share it.
+        """Return the pickled function, which is reused by all tasks that share it.
 
-        The scheduler would otherwise unpickle the function and open its libraries.
+        Without this, the scheduler would unpickle the function and open its libraries.
         """
         if self._function is None or self._function[0] is not fn:
             self._function = (fn, _packed(fn))
@@ -221,8 +221,8 @@ def local_cluster(
     port : int
         Port of the scheduler. 0 selects any free port.
     tls : bool
-        Require all members to present the certificate of this user, which is created if it does
-        not exist.
+        Require all members to present this user's certificate, which is created if it does not
+        exist.
     dashboard : int, optional
         Port of Dask's dashboard on 127.0.0.1. Default: any free port. Like the scheduler, the
         dashboard listens only on this machine.
@@ -273,7 +273,7 @@ def _packed(thing: Any) -> bytes:
 
 
 def _on_worker(function: bytes, values: bytes) -> Any:
-    """Run a task with one thread. This is the function that workers of the cluster execute."""
+    """Run a task with one thread. This is the function that cluster workers execute."""
     _start_worker()
     args, kwargs = pickle.loads(values)
     return _unpacked(function)(*args, **kwargs)
@@ -338,7 +338,7 @@ def make_certificates(folder: Path | None = None) -> Path:
 
 
 def security(folder: Path | None = None) -> Any:
-    """Return a Dask security object that requires encryption, with the certificates of a folder.
+    """Return a Dask security object that requires encryption, with the certificates in a folder.
 
     Raises
     ------

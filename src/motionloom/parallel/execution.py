@@ -1,4 +1,4 @@
-"""Executors: this process, a process pool or a Dask cluster.
+"""Executors that run tasks in this process, in a process pool or on a Dask cluster.
 
 Tasks are submitted to a `concurrent.futures.Executor`, and `completed` yields their results in
 completion order. Only a few tasks are submitted at a time, so memory use stays bounded for any
@@ -10,7 +10,7 @@ On other systems they are spawned, and scripts do need it. Each worker uses one 
 Ctrl-C, and exits when its parent exits for any reason.
 
 Within ``with on_cluster("tcp://host:8786"):``, the same tasks run on a Dask cluster (see
-`motionloom.parallel.cluster`). The results are identical to the byte.
+`motionloom.parallel.cluster`). The results are bit-identical.
 """
 
 from __future__ import annotations

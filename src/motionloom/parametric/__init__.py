@@ -1,1 +1,1 @@
-"""Parametric motions: parameters, the map from parameters to blend weights, and synthesis."""
+"""Parametric motions: parameters, their mapping to blend weights, and synthesis."""

@@ -1,4 +1,4 @@
-"""Saving parametric motions in a library, and loading them without recomputing them."""
+"""Storage of parametric motions in a library, from which they are loaded without recomputation."""
 
 from __future__ import annotations
 
@@ -80,6 +80,8 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
         "delta": space.delta,
         "tried": space.tried,
         "shortfall": space.shortfall,
+        "whole_frames": motion.whole_frames,
+        "lock_feet": motion.lock_feet,
         "fps": registration.fps,
         "skeleton": json.loads(skeleton_json(registration.skeleton)),
         "parents": list(registration.parents),
@@ -108,8 +110,8 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
     library : Store
     name : str
     by : optional
-        The parameters of the motion. They are needed only if they are custom functions that cannot
-        be imported from the module that defines them.
+        The motion's parameters. They are needed only if they are custom functions that cannot be
+        imported from the module that defines them.
 
     Raises
     ------
@@ -151,7 +153,8 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
             f"{library.path}: the parametric motion {name!r} is damaged: {error}"
         ) from None
     parameters = _parameters(saved, by, registration, name)
-    return ParametricMotion(registration, parameters, space, name=name)
+    rules = {key: bool(about.get(key, True)) for key in ("whole_frames", "lock_feet")}
+    return ParametricMotion(registration, parameters, space, name=name, **rules)
 
 
 def _check_arrays(

@@ -1,9 +1,9 @@
-"""Parameters: named functions of a motion, or scores set by hand for each example.
+"""Parameters: named functions of a motion, or manually assigned scores of examples.
 
 Custom functions are stored by reference, as ``MODULE:FUNCTION``. A library stores the location of a
 function, never its code. The function is imported when the parametric motion is loaded. A library
-from an unknown source must not call arbitrary code, so only plain functions that their module
-defines under this name are imported, and no functions from the standard library.
+from an unknown source must not be able to call arbitrary code, so only plain functions that the
+module itself defines under this name are imported, and never functions from the standard library.
 
 Scores cover differences between motions that cannot be measured, such as mood, age or style. Kovar
 & Gleicher (2004, section 5) apply scattered-data interpolation directly to examples with scores,
@@ -97,7 +97,7 @@ class Parameter:
 
 
 def value_of(name: str, measure: Callable[[], ArrayLike], motion: Motion) -> Array:
-    """Return the result of a parameter's function as an array of at least one dimension."""
+    """Return the result of a parameter's function as an array with at least one dimension."""
     try:
         value = measure()
     except MotionloomError:
@@ -174,14 +174,14 @@ def imported_function(reference: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores set by hand: one or more numbers for each example.
+    """Manually assigned scores: one or more numbers for each example.
 
     Attributes
     ----------
     text : str
         Name of the scores.
     axes : tuple of str
-        Names of the m numbers of each example.
+        Names of the m numbers per example.
     values : mapping of str to tuple of float
         Maps a motion (``walk_1``) or a segment (``walk_1:10-52``) to m numbers.
     """

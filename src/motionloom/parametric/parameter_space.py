@@ -1,21 +1,21 @@
-"""Maps from parameters to blend weights: sampled, or with cardinal basis functions.
+"""Mappings from parameters to blend weights, by sampling or with cardinal basis functions.
 
-A blend takes weights, but users think in parameters. The map from parameters to weights is known
-only at the examples and is not linear between them. Kovar & Gleicher (2004, sections 4.2 and 4.3)
-sample it: they fill the gaps with random blends of examples that are neighbors in parameter space.
-If several performers did the same motion, the nearest examples are all alike and span no space.
-Every other sample therefore uses the examples *around* a point instead of the nearest ones (the
-paper's rule is ``sampling="nearest"``). The weights for a target are interpolated from the samples
-around it. A convex combination of valid weights is also valid, so a target out of reach is
-projected onto a reachable one. Weights are valid if they sum to 1 and each lies in ``[-delta, 1 +
-delta]``.
+A blend is defined by weights, but users think in terms of parameters. The map from parameters to
+weights is known only at the examples and is not linear between them. Kovar & Gleicher (2004,
+sections 4.2 and 4.3) sample it: they fill the gaps with random blends of examples that are
+neighbors in parameter space. If several performers did the same motion, the nearest examples are
+nearly identical and do not span the space. Every other sample therefore uses the examples *around*
+a point instead of the nearest ones (the paper's rule is ``sampling="nearest"``). The weights for a
+target are interpolated from the samples around it. A convex combination of valid weights is also
+valid, so a target that is out of reach is replaced by a reachable one. Weights are valid if they
+sum to 1 and each lies in ``[-delta, 1 + delta]``.
 
 `CardinalBasis` has one function per example, which is 1 at the parameters of this example and 0 at
 the parameters of all others. Each function is a linear part fitted by least squares plus radial
 parts (Rose, Cohen & Bodenheimer 1998; Sloan, Rose & Cohen 2001; used online by Park, Shin & Shin
-2002). The basis is smooth and needs no samples. However, its weights are not bounded, a target
-between examples is reached only as far as blends are linear, and every example takes part in every
-blend. Sampling is therefore the default.
+2002). The basis is smooth and does not require samples. However, its weights are not bounded,
+targets between examples are reached exactly only if blends are linear, and every example
+contributes to every blend. Sampling is therefore the default.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Neighborhood:
 
 @dataclass(frozen=True, eq=False)
 class ParameterSpace:
-    """Sampled blends of N examples: the parameters that they reach, and their weights.
+    """Sampled blends of N examples, with their parameters and weights.
 
     Attributes
     ----------
@@ -193,6 +193,7 @@ def sampled_space(
     spacing: float = SPACING,
     expanded: float = EXPANDED,
     sampling: Literal["mixed", "nearest"] = "mixed",
+    counted: Literal["kept", "generated"] = "kept",
     seed: int | np.random.Generator = 0,
     progress: Progress | None = None,
 ) -> ParameterSpace:
@@ -205,7 +206,7 @@ def sampled_space(
     measure : callable
         Function that maps weights (N,) to the parameters (d,) of the blend.
     samples : int
-        Number of samples. The result has fewer if the space is full earlier;
+        Number of samples. With *kept*, the result has fewer if the space is full earlier;
         `ParameterSpace.shortfall` gives the reason.
     delta : float
         Weights lie between ``-delta`` and ``1 + delta``.
@@ -216,6 +217,9 @@ def sampled_space(
     sampling : {"mixed", "nearest"}
         *nearest* blends the examples nearest to a random point, as in the paper; *mixed* uses the
         examples around the point for every other sample.
+    counted : {"kept", "generated"}
+        Blends that count as `samples`. *kept* counts those that are far enough from all others and
+        stops after 100 others in a row; *generated* counts all, as in the paper.
     seed : int or Generator
     progress : callable, optional
         Called with the number of new samples since the last call.
@@ -245,7 +249,10 @@ def sampled_space(
         weights.append(np.eye(1, few)[0])
     sparse = _Spaced(examples, spacing)
     tried = misses = 0
-    while len(parameters) - count < samples and misses < _FULL and count > 1:
+    generates = counted == "generated"
+    while count > 1:
+        if tried >= samples if generates else _is_full(len(parameters) - count, samples, misses):
+            break
         point = random.uniform(low, high)
         spread = sampling == "mixed" and bool(random.integers(2))
         near = _neighbors(examples, point, few, spread=spread)
@@ -255,14 +262,16 @@ def sampled_space(
         reached = measure(row)
         tried += 1
         misses += 1
-        if sparse.add(reached):
+        is_new = sparse.add(reached)
+        if is_new:
             misses = 0
             parameters.append(reached)
             members.append(near)
             weights.append(shares)
-            if progress is not None:
-                progress(1)
+        if progress is not None and (is_new or generates):
+            progress(1)
     kept = len(parameters) - count
+    is_enough = kept == samples or (generates and tried == samples)
     return ParameterSpace(
         examples,
         np.array(parameters),
@@ -270,8 +279,12 @@ def sampled_space(
         np.array(weights),
         delta,
         tried,
-        "" if kept == samples else _shortfall(kept, samples, tried, spacing, count),
+        "" if is_enough else _shortfall(kept, samples, tried, spacing, count),
     )
+
+
+def _is_full(kept: int, samples: int, misses: int) -> bool:
+    return kept >= samples or misses >= _FULL
 
 
 def _shortfall(kept: int, samples: int, tried: int, spacing: float, count: int) -> str:
@@ -364,7 +377,7 @@ _SUPPORT = 2.0  # radius of a radial part, as a multiple of the distance to the 
 
 @dataclass(frozen=True, eq=False)
 class CardinalBasis:
-    """Cardinal basis: weights of N examples as functions of d parameters.
+    """Cardinal basis, which gives the weights of N examples as functions of d parameters.
 
     Attributes
     ----------
@@ -427,7 +440,7 @@ class CardinalBasis:
 
 
 def _bumps(gaps: Array) -> Array:
-    """Evaluate a cubic B-spline at distances in radii: 1 at the center, 0 beyond the radius."""
+    """Evaluate a cubic B-spline at distances in units of the radius; 0 beyond the radius."""
     x = 2.0 * np.abs(gaps)
     near = 1.0 - 1.5 * x**2 + 0.75 * x**3
     far = 0.25 * np.maximum(2.0 - x, 0.0) ** 3

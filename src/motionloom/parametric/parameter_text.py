@@ -1,4 +1,4 @@
-"""Parse parameters such as ``right_ankle@33`` and ``maximum(joint_speed(hips))@10-40``.
+"""Parsing of parameters such as ``right_ankle@33`` or ``maximum(joint_speed(hips))@10-40``.
 
 `parameter` accepts only built-in parameters, so the studio uses it for strings from a browser.
 `as_parameters` accepts everything that `Library.parametrize` accepts, including functions,
@@ -75,7 +75,7 @@ def forms() -> str:
 
 
 def register_parameter(make: Callable[..., Parameter]) -> Callable[..., Parameter]:
-    """Register a new kind of parameter; use this as a decorator of the function that creates it.
+    """Register a new parameter kind; use this to decorate the function that creates it.
 
     The function takes ``joint``, ``frame``, both in this order, or nothing. Its name is the first
     word of the parameter, as in ``NAME(JOINT)@FRAME``.
@@ -112,12 +112,12 @@ def _wanted(make: Callable[..., Parameter]) -> list[str]:
 
 @dataclass(frozen=True)
 class ParameterKind:
-    """Kind of built-in parameter, without its joint and frame.
+    """A kind of built-in parameter, without its joint and frame.
 
     Attributes
     ----------
     name : str
-        First word of the parameter string. ``at`` is not written: its string starts with the joint.
+        First word of the parameter string, except for ``at``, whose string starts with the joint.
     words : str
         Description of the parameter.
     joint, frame : bool
@@ -133,7 +133,7 @@ class ParameterKind:
 
 
 def parameter_kinds() -> tuple[ParameterKind, ...]:
-    """Return the kinds of built-in parameters that take at most one joint and one frame.
+    """Return the built-in parameter kinds that take at most one joint and one frame.
 
     Examples
     --------

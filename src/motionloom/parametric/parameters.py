@@ -1,11 +1,11 @@
 """Parameters of parametric motions: functions of joint positions and orientations.
 
-A parameter is measured on a motion that starts at the origin and faces +Z, so that *the ankle at
-the apex of a kick* is relative to the performer. Most parameters take a signal
+A parameter is measured on a motion that starts at the origin and faces +Z, so that a position such
+as *the ankle at the apex of a kick* is relative to the performer. Most parameters take a signal
 (`motionloom.parametric.signals`) at one frame. This frame can be a query frame, which registration
 maps to every other example and every blend. It can also be the frame of each motion where a joint
 is highest, lowest, fastest or farthest from the root. Other parameters are the minimum, maximum or
-mean of a signal over some or all query frames. Any function of a motion and any scores per example
+mean of a signal over some or all query frames. Any function of a motion and any per-example scores
 can also be parameters (`motionloom.parametric.parameter`).
 
 Every built-in parameter can be written as a string, as on the command line: ``right_ankle@33``,
@@ -280,7 +280,7 @@ def turn() -> Parameter:
 
 
 def scores(values: Mapping[str, Any] | Scores | str | Path, *columns: str) -> Parameter:
-    """Scores per example, for qualities such as mood, age or style.
+    """Per-example scores for qualities such as mood, age or style.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
 """Parametric motions: families of motions controlled by parameters.
 
-``kick([0.4, 1.1, 0.6])`` is a kick that lands at this position. Parameters are functions of a
-motion (`motionloom.parametric.parameters`). The map from parameters to blend weights is learned
-from sampled blends (`motionloom.parametric.parameter_space`), and a few optimization steps close
-the last centimeters (`motionloom.parametric.weight_refinement`). Scores per example, such as a
-mood, can also be parameters; the score of a blend is the weighted mean.
+For example, ``kick([0.4, 1.1, 0.6])`` is a kick that lands at this position. Parameters are
+functions of a motion (`motionloom.parametric.parameters`). The map from parameters to blend weights
+is learned from sampled blends (`motionloom.parametric.parameter_space`), and a few optimization
+steps remove the remaining error of a few centimeters (`motionloom.parametric.weight_refinement`).
+Per-example scores, such as mood, can also be parameters; the score of a blend is the weighted mean.
 
 Every blend starts at the origin and faces +Z. Frames at which parameters are measured fall on
-whole frames of every blend, so that the measured pose is in the file.
+whole frames of every blend, so that the measured pose is actually in the saved motion.
 
 References
 ----------
@@ -91,30 +91,40 @@ class SynthesisResult:
 class _MeasuredBlends:
     """Blends of registered examples together with their measured parameters."""
 
-    def __init__(self, registration: Registration, parameters: Sequence[Parameter]) -> None:
+    def __init__(
+        self,
+        registration: Registration,
+        parameters: Sequence[Parameter],
+        *,
+        whole_frames: bool = True,
+        lock_feet: bool = True,
+    ) -> None:
         self.parameters = tuple(parameters)
+        self._whole_frames, self._lock_feet = whole_frames, lock_feet
         self._points = [_curve_points(registration, each) for each in self.parameters]
         keys = sorted({points[0] for points in self._points if len(points) == 1})
-        self.blend = Blend(registration, keys=keys)
+        self.blend = Blend(registration, keys=keys if whole_frames else ())
         examples = [(example.text, example.source) for example in registration.examples]
         self._scores = {
             each: each.scores.of(examples) for each in self.parameters if each.scores is not None
         }
 
-    def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[Moment, ...]]:
+    def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[Moment | float, ...]]:
         """Return the blend with weights (N,), and when in the blend each parameter is measured."""
-        motion = self.blend(weights, name=name).starting_at_origin()
+        motion = self.blend(weights, lock_feet=self._lock_feet, name=name).starting_at_origin()
         motion = motion.with_quality(self.blend.registration.quality)
         return motion, tuple(self._moment(points, weights) for points in self._points)
 
-    def measured(self, weights: ArrayLike, motion: Motion, moments: tuple[Moment, ...]) -> Array:
+    def measured(
+        self, weights: ArrayLike, motion: Motion, moments: tuple[Moment | float, ...]
+    ) -> Array:
         """Measure the parameters (d,) of a blend."""
         pairs = zip(self.parameters, moments, strict=True)
         return np.concatenate(
             [
                 np.asarray(weights) @ self._scores[each]
                 if each in self._scores
-                else each(motion, moment)
+                else _measured_at(each, motion, moment)
                 for each, moment in pairs
             ]
         )
@@ -125,11 +135,24 @@ class _MeasuredBlends:
             return np.concatenate([np.asarray(weights) @ self._scores[p] for p in self.parameters])
         return self.measured(weights, *self.made(weights, "blend"))
 
-    def _moment(self, points: tuple[float, ...], weights: ArrayLike) -> Moment:
-        frames = [round(self.blend.frame_at(point, weights)) for point in points]
+    def _moment(self, points: tuple[float, ...], weights: ArrayLike) -> Moment | float:
+        times = [self.blend.frame_at(point, weights) for point in points]
+        if len(times) == 1 and not self._whole_frames:
+            return float(times[0])
+        frames = [round(time) for time in times]
         if len(frames) == 2:
             return slice(frames[0], frames[1] + 1)
         return frames[0] if frames else None
+
+
+def _measured_at(parameter: Parameter, motion: Motion, moment: Moment | float) -> Array:
+    """Measure a parameter; between two frames, interpolate its values linearly."""
+    if not isinstance(moment, float):
+        return parameter(motion, moment)
+    before = min(int(moment), len(motion) - 1)
+    after = min(before + 1, len(motion) - 1)
+    share = moment - before
+    return (1.0 - share) * parameter(motion, before) + share * parameter(motion, after)
 
 
 class ParametricMotion:
@@ -143,6 +166,8 @@ class ParametricMotion:
         Parameters with d values in total.
     space : ParameterSpace
     name : str
+    whole_frames, lock_feet : bool
+        See `motionloom.BlendRules`.
     """
 
     def __init__(
@@ -152,12 +177,17 @@ class ParametricMotion:
         space: ParameterSpace,
         *,
         name: str = "",
+        whole_frames: bool = True,
+        lock_feet: bool = True,
     ) -> None:
         self.registration = registration
         self.parameters = tuple(parameters)
         self.space = space
         self.name = name
-        self._blends = _MeasuredBlends(registration, self.parameters)
+        self.whole_frames, self.lock_feet = whole_frames, lock_feet
+        self._blends = _MeasuredBlends(
+            registration, self.parameters, whole_frames=whole_frames, lock_feet=lock_feet
+        )
 
     def __repr__(self) -> str:
         steered = ", ".join(parameter.text for parameter in self.parameters)
@@ -180,7 +210,7 @@ class ParametricMotion:
 
     @cached_property
     def cardinal(self) -> CardinalBasis:
-        """Map from parameters to weights with cardinal basis functions."""
+        """Mapping from parameters to weights with cardinal basis functions."""
         return CardinalBasis.of(self.space.examples)
 
     @takes(SynthesisSettings)
@@ -226,7 +256,9 @@ class ParametricMotion:
         motion, moments = self._blends.made(weights, title)
         reached = self._blends.measured(weights, motion, moments)
         error = float(np.linalg.norm(reached - wanted))
-        frames = tuple(moment if isinstance(moment, int) else None for moment in moments)
+        frames = tuple(
+            round(moment) if isinstance(moment, int | float) else None for moment in moments
+        )
         return SynthesisResult(motion, wanted, reached, error, weights, frames, given.tolerance)
 
     def player(
@@ -310,7 +342,7 @@ class ParametricMotion:
 
 
 class ParametricPlayer(BlendPlayer):
-    """Player of a parametric motion that runs once; its target may change while it plays.
+    """Player that plays a parametric motion once; its target may change during playback.
 
     The player starts at the origin and faces +Z, like every blend.
     """
@@ -375,9 +407,12 @@ def parametrize(
     parameters = as_parameters(by, registration.placed(0))
     for parameter in parameters:
         _check_frames(registration, parameter)
-    points = [_curve_points(registration, parameter) for parameter in parameters]
-    registration = registration.keyed([point[0] for point in points if len(point) == 1])
-    blends = _MeasuredBlends(registration, parameters)
+    chosen = settings.blends
+    rules = {"whole_frames": chosen.whole_frames, "lock_feet": chosen.lock_feet}
+    if chosen.whole_frames:
+        points = [_curve_points(registration, parameter) for parameter in parameters]
+        registration = registration.keyed([point[0] for point in points if len(point) == 1])
+    blends = _MeasuredBlends(registration, parameters, **rules)
     values = np.array([blends.measure(row) for row in np.eye(len(registration))])
     redundant = settings.examples.redundant
     if redundant is not None:
@@ -386,17 +421,17 @@ def parametrize(
         )
         if len(kept) < len(registration):
             registration, values = registration.only(kept), values[kept]
-            blends = _MeasuredBlends(registration, parameters)
+            blends = _MeasuredBlends(registration, parameters, **rules)
     scored = all(parameter.scores is not None for parameter in parameters)
     space = sampled_space(
         values, blends.measure, samples=0 if scored else settings.samples, delta=settings.delta,
-        spacing=settings.spacing, sampling=settings.sampling, seed=settings.seed,
-        progress=progress,
+        spacing=settings.spacing, sampling=settings.sampling, counted=chosen.counted,
+        seed=settings.seed, progress=progress,
     )  # fmt: skip
     if scored and settings.samples:
         why = "0 samples: scores are interpolated directly from the examples"
         space = replace(space, shortfall=why)
-    return ParametricMotion(registration, parameters, space, name=name)
+    return ParametricMotion(registration, parameters, space, name=name, **rules)
 
 
 def _curve_points(registration: Registration, parameter: Parameter) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from motionloom.settings import Settings, preset, setting
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleRules(ExampleChoice):
-    """Settings that determine which examples are dropped from a parametric motion."""
+    """Settings for dropping and aligning the examples of a parametric motion."""
 
     redundant: float | None = setting(
         None,
@@ -20,12 +20,31 @@ class ExampleRules(ExampleChoice):
         metavar="METERS",
         above=0.0,
     )
-    redundant_by: Literal["interpolated", "refined"] = setting(
+    redundant_by: Literal["interpolated", "nearest", "refined"] = setting(
         "interpolated",
         "Rule for redundant examples. With interpolated, an example is redundant if interpolating "
-        "nearby examples reproduces it (Kovar & Gleicher 2004); with refined, if any blend of the "
-        "others does.",
+        "nearby examples reproduces it (Kovar & Gleicher 2004); with nearest, if a blend of the "
+        "d + 1 nearest ones does, where d is the number of parameters; with refined, if any blend "
+        "of the others does.",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlendRules(Settings):
+    """Settings for generating and measuring the blends of a parametric motion."""
+
+    counted: Literal["kept", "generated"] = setting(
+        "kept",
+        "Blends that count as samples. With generated, every random blend counts, and those too "
+        "close to another are then eliminated (Kovar & Gleicher 2004); with kept, only the "
+        "remaining ones count, and sampling stops when 100 in a row are too close.",
+    )
+    whole_frames: bool = setting(
+        True,
+        "Shift times by up to half a frame so that parameters are measured on captured frames of "
+        "the examples and on whole frames of the blends.",
+    )
+    lock_feet: bool = setting(True, "Hold feet in place during contacts.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +74,20 @@ class ParametrizeSettings(Settings):
         "nearest to a random point (Kovar & Gleicher 2004); with mixed, every other sample blends "
         "the examples around the point.",
     )
-    examples: ExampleRules = setting(ExampleRules(), "Rules for dropping examples.")
+    blends: BlendRules = setting(BlendRules(), "Rules for generating and measuring blends.")
+    examples: ExampleRules = setting(ExampleRules(), "Rules for dropping and aligning examples.")
     seed: int | Any = setting(0, "Random seed for sampling.", least=0)
 
     @preset
     def kg04(cls: Any) -> ParametrizeSettings:
-        """Settings of Kovar & Gleicher 2004, section 4."""
-        rules = ExampleRules(redundant_by="interpolated")
-        return cls(samples=1000, spacing=0.0127, sampling="nearest", examples=rules)
+        """Settings from Kovar & Gleicher 2004, section 4."""
+        return cls(
+            samples=1000,
+            spacing=0.0127,
+            sampling="nearest",
+            blends=BlendRules(counted="generated", whole_frames=False, lock_feet=False),
+            examples=ExampleRules(redundant_by="interpolated", align_squares=True),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,5 +112,5 @@ class SynthesisSettings(Settings):
 
     @preset
     def kg04(cls: Any) -> SynthesisSettings:
-        """Settings of Kovar & Gleicher 2004, section 4: weights are not refined."""
+        """Settings from Kovar & Gleicher 2004, section 4, where weights are not refined."""
         return cls(refine=False, scheme="samples")

@@ -1,4 +1,4 @@
-"""Signals: values in each frame of a motion, from which parameters are computed.
+"""Signals: per-frame values of a motion, from which parameters are computed.
 
 A parameter is a signal at one frame, a signal at an extreme frame (for example where a joint is
 highest), or the minimum, maximum or mean of a signal over an interval; see
@@ -93,7 +93,7 @@ def path_curvatures(motion: Motion, joint: str) -> Array:
 def floor_steps(motion: Motion) -> Array:
     """Return the steps (T - 1, 2) of the hips on the floor, in meters.
 
-    The root is used only if there are no hips, because in some rigs it stands still.
+    The root is used only if there are no hips, because the root stands still in some rigs.
     """
     return np.diff(hips_path(motion).astype(np.float64)[:, [0, 2]], axis=0)
 

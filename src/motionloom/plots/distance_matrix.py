@@ -1,4 +1,4 @@
-"""Figures of distance matrices: error functions of motion graphs, and match webs."""
+"""Figures of distance matrices, such as motion graph error functions and match webs."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def write_error_function(
     distance: str | FrameDistance | None = None,
     dpi: float = 130,
 ) -> Path:
-    """Draw the error function of a graph: similar frames are dark, and transitions are red.
+    """Draw a graph's error function, with similar frames in dark shades and transitions in red.
 
-    Cells below the threshold of the graph are tinted yellow.
+    Cells below the graph's threshold are tinted yellow.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def write_error_function(
         Motions on the horizontal and the vertical axis. Default: all motions of the graph on both
         axes.
     distance : str or FrameDistance, optional
-        Frame distance. Default: the distance of the graph.
+        Frame distance. Default: the graph's distance.
     dpi : float
     """
     from matplotlib.figure import Figure
@@ -156,7 +156,8 @@ def match_web_figure(
     query : (start, end), optional
         Rows ``[start, end)`` of the query.
     matches : sequence of Candidate
-        Match sequences, each given as pairs of row (relative to the start of the query) and column.
+        Match sequences, each a list of pairs of a row (relative to the start of the query) and a
+        column.
     alpha : float
         Tolerance of the valid region.
 
@@ -213,7 +214,7 @@ def write_match_web(
 
 
 def _extent(shape: tuple[int, int], rate: float) -> tuple[float, float, float, float]:
-    """Return the extent in seconds; cells are centered on the times of their frames."""
+    """Return the extent of the axes in seconds; each cell is centered on the time of its frame."""
     return (-0.5 / rate, (shape[1] - 0.5) / rate, -0.5 / rate, (shape[0] - 0.5) / rate)
 
 

@@ -2,7 +2,7 @@
 
 All figures are seen from the same side and show corresponding frames, chosen at the most extreme
 pose of the query. Edges on the shortest paths to the query are emphasized. An edge is dashed and
-red if it is the only connection of several members.
+red if it is the only connection to several members.
 
 Nodes are laid out by stress majorization (Gansner, Koren & North 2004), initialized by classical
 scaling; then overlapping boxes are pushed apart.
@@ -111,7 +111,7 @@ def _wide(places: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _apart(places: NDArray[np.float64], box: tuple[float, float]) -> NDArray[np.float64]:
-    """Push overlapping boxes apart; each pair moves along the axis with the smaller overlap."""
+    """Push overlapping boxes apart, each pair along the axis with the smaller overlap."""
     places = places.copy()
     room = np.asarray(box)
     for _ in range(_PUSHES):
@@ -212,7 +212,7 @@ def family_distances(family: Family) -> NDArray[np.float64]:
 
 
 def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
-    """Return the corresponding frames at which poses differ most from the first and last poses."""
+    """Return the corresponding frames at which the clips differ most from their end poses."""
     times = np.arange(len(clips[0]))
     frames = [times]
     by_segment = {

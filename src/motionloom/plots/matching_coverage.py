@@ -53,7 +53,7 @@ def write_coverage(report: Coverage, path: str | Path) -> Path:
 
 
 def coverage_figure(report: Coverage) -> Figure:
-    """Plot duration and gaps by speed and turn rate, and the steering courses from above."""
+    """Plot the available seconds and gaps by speed and turn rate, and the steering courses."""
     from matplotlib.figure import Figure
 
     sheet = Figure(figsize=(13.0, 7.6), dpi=110, facecolor="white")

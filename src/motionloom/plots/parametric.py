@@ -1,4 +1,4 @@
-"""Figures of blends: motions drawn on top of each other, and parameter spaces."""
+"""Figures of blends and parameter spaces."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def draw_overlay(
     title: str = "",
     thick: Sequence[int] = (0, -1),
 ) -> None:
-    """Draw motions of one skeleton on top of each other, with colors from a color scale.
+    """Overlay motions with the same skeleton, with colors from a color scale.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def write_parameter_space(
     title: str = "",
     dpi: float = 110,
 ) -> Path:
-    """Draw the parameters of examples and of sampled blends.
+    """Draw the parameters of examples and sampled blends.
 
     Large red markers are examples, and small gray markers are samples, as in figure 14 of Kovar &
     Gleicher (2004). Targets are rings, each joined by a line to the parameters that were reached.

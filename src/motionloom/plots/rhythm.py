@@ -1,4 +1,4 @@
-"""Figures of motion beats and of movement transition graphs."""
+"""Figures of motion beats and movement transition graphs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def beats_figure(motion: Motion | Sequence[Motion], beats: Beats, *, title: str 
 def write_beats(
     motion: Motion | Sequence[Motion], beats: Beats, path: str | Path, *, dpi: float = 110
 ) -> Path:
-    """Write the figure of beats to a ``.png``, ``.svg`` or ``.pdf`` file."""
+    """Write a figure of beats to a ``.png``, ``.svg`` or ``.pdf`` file; see `beats_figure`."""
     path = checked_picture_path(path)
     return write_figure(beats_figure(motion, beats), path, dpi=dpi)
 
@@ -128,7 +128,7 @@ _NODE, _START, _EDGE = "#3a6ea5", "#c8553d", "#39434f"
 
 
 def transition_graph_figure(graph: TransitionGraph, *, title: str = "") -> Figure:
-    """Draw the nodes of a graph with their movement counts; possible first nodes are red."""
+    """Draw a graph's nodes with their movement counts; possible first nodes are red."""
     from matplotlib.figure import Figure
 
     sheet = Figure(figsize=(7.6, 7.6), layout="constrained", facecolor="white")
@@ -162,13 +162,13 @@ def transition_graph_figure(graph: TransitionGraph, *, title: str = "") -> Figur
 def write_transition_graph(
     graph: TransitionGraph, path: str | Path, *, title: str = "", dpi: float = 110
 ) -> Path:
-    """Write the figure of a graph to a ``.png``, ``.svg`` or ``.pdf`` file."""
+    """Write a figure of a transition graph to a ``.png``, ``.svg`` or ``.pdf`` file."""
     path = checked_picture_path(path)
     return write_figure(transition_graph_figure(graph, title=title), path, dpi=dpi)
 
 
 def _ring_order(transitions: np.ndarray) -> list[int]:
-    """Order nodes greedily, so that each node is followed by its likeliest remaining neighbor."""
+    """Order nodes greedily: each node is followed by its likeliest remaining successor."""
     left = set(range(len(transitions)))
     here = 0
     order = []

@@ -1,4 +1,4 @@
-"""Reconstruct a whole body from a few markers, using the poses of a library as a prior.
+"""Reconstruction of a whole body from a few markers, with library poses as a prior.
 
 The method follows Krüger, Tautges, Weber and Zinke (2010), section 5.2, which builds on Chai and
 Hodgins (2005). The modules are:
@@ -8,7 +8,7 @@ Hodgins (2005). The modules are:
 - `prior`: neighbors in the library, as poses on the performer's skeleton
 - `local_model`: principal components of the neighboring poses
 - `pose_solver`: maximum a posteriori pose for the observed markers
-- `offline`, `online`: solving a whole sequence at once, or frame by frame
+- `offline`, `online`: solution of a whole sequence at once, or frame by frame
 - `reconstruction`: the whole process from markers to a motion, including the performer's skeleton
 """
 

@@ -161,7 +161,7 @@ def control_signal(
 
 
 def tracked(motion: Motion, roles: tuple[str, ...] = SIX, *, noise: float = 0.0, seed=0) -> Markers:
-    """Return joints of a motion as markers.
+    """Simulate markers at some of a motion's joints.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
-"""Estimate the position and heading of a body from its markers.
+"""Estimation of a body's position and heading from its markers.
 
 Poses are compared with their hips at the origin and facing +Z, but only the performer's markers are
 known. `MarkerFrame` therefore estimates the position and heading of the hips from the markers.
 Floor positions are complex numbers, so rotating the body multiplies every position, every direction
 between markers, and the heading by the same factor. A weighted sum of positions and directions
-therefore rotates with the body. The weights are fitted by least squares, so that this sum is the
-heading of the library poses.
+therefore rotates with the body. The weights are fitted by least squares, so that for library poses,
+this sum equals the heading.
 
-A single frame of six markers does not determine the heading. `heading_costs` therefore rates
+A single frame with six markers does not determine the heading. `heading_costs` therefore rates
 headings around the full circle, by the distance to the nearest library poses for each heading and
 by the difference from the estimate of `MarkerFrame`. `HeadingPath` keeps all of these headings and
 chooses the path through time with the lowest total cost, including a cost for turning (Viterbi).
@@ -84,7 +84,7 @@ class MarkerFrame:
 
 
 def body_rows(points: Array, hips: NDArray, facing: NDArray) -> Array:
-    """Move the hips of `points` (T, P, 3) to the origin, facing +Z, and return rows (T, 3 P)."""
+    """Return `points` (T, P, 3) with the hips at the origin and facing +Z, as rows (T, 3 P)."""
     floor = (floor_complex(points) - hips[:, None]) * facing.conj()[:, None]
     return np.stack([floor.imag, points[..., 1], floor.real], axis=-1).reshape(len(points), -1)
 
@@ -196,10 +196,10 @@ class HeadingPath:
 
 
 def smooth_headings(facing: Facing, frames: float) -> Facing:
-    """Smooth headings (T,) over time with a Gaussian of `frames` standard deviation.
+    """Smooth headings (T,) over time with a Gaussian whose standard deviation is `frames`.
 
-    The residual is also smoothed and added to the result, which preserves fast turns. Without it, a
-    mean over 0.35 s was up to 145 degrees off in pirouettes.
+    The residual is also smoothed and added to the result, which preserves fast turns. Without it,
+    averaging over 0.35 s caused errors of up to 145 degrees in pirouettes.
     """
     angles = np.unwrap(np.angle(facing))
     smooth = gaussian_smooth(angles, frames)

@@ -6,11 +6,12 @@ enough for 99 % of the variance (Chai and Hodgins 2005, section 5). The remainin
 evenly over all other directions, as in probabilistic principal component analysis, so that unusual
 poses are unlikely but not impossible.
 
-*Expected error and confidence of a frame.* Two figures show how far the library is from a pose. The
-first is the distance between the markers and those of the nearest library poses. The second is the
-deviation of the solved pose from the mean of its neighbors, which is large if the markers force a
-pose that the library does not have. The error of the joints without markers grows with a power of
-each figure. If the skeleton was fitted to the markers, an additional error is added.
+*Expected error and confidence of a frame.* Two quantities indicate how far a pose is from those in
+the library. The first is the distance between the markers and those of the nearest library poses.
+The second is the deviation of the solved pose from the mean of its neighbors, which is large if the
+markers force a pose that the library does not contain. The error of the joints without markers
+grows with a power of each quantity. If the skeleton was fitted to the markers, an additional error
+is added.
 
 The powers were fitted by least squares to 3,700 frames of 40 takes with the performers' skeletons.
 CMU takes were reconstructed from the other CMU performers. Takes of Bandai-Namco, two public rigs
@@ -18,8 +19,8 @@ and the demo corpus were reconstructed from CMU. CMU takes were also reconstruct
 Bandai-Namco. When fitted without one of these sets and tested on it, the rank correlation with the
 true error of its frames is 0.83 (CMU), 0.50 (Bandai-Namco), 0.78 (rigs and corpus) and 0.64 (CMU
 from Bandai-Namco). Over all sets, with and without the performers' skeletons (7,300 frames), it is
-0.83, and 80 % of the errors are 0.65 to 1.52 times the expected error. With only the distance of
-512 neighbors, the correlation was 0.61.
+0.83, and 80 % of the errors are 0.65 to 1.52 times the expected error. With the distance of 512
+neighbors as the only predictor, the correlation was 0.61.
 
 References
 ----------
@@ -47,7 +48,7 @@ _LEAST_SPREAD = 0.01
 
 @dataclass(frozen=True)
 class LocalModel:
-    """Mean and covariance of poses with A joints: D = 3 A dimensions, d of them principal.
+    """Mean and covariance of poses with A joints, in D = 3 A dimensions, d of them principal.
 
     Attributes
     ----------

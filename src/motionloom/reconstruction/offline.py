@@ -1,9 +1,9 @@
 """Offline reconstruction, which solves a whole sequence at once.
 
-There are two passes. The first pass solves some frames of every second independently, along the
-most likely path of headings. Its result is smoothed over time and provides headings, foot contacts
-and expected poses. The second pass searches again with these headings, and its poses are drawn
-toward the expected poses.
+There are two passes. The first pass solves several frames per second independently, along the most
+likely path of headings. Its result is smoothed over time and provides headings, foot contacts and
+expected poses. The second pass searches again with these headings and biases the solution toward
+the expected poses.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def solve_sequence(
     rules: ReconstructionRules = OUR_RULES,
     progress: Progress | None = None,
 ) -> SolvedSequence:
-    """Solve the poses of all frames of a control signal."""
+    """Solve the poses for all frames of a control signal."""
     filled = signal.filled()
     # Filled short gaps are accurate to a few millimeters, almost like observations.
     short = signal.short_gaps
@@ -128,7 +128,7 @@ def _pass(
     rules,
     progress,
 ) -> SolvedSequence:
-    """Solve every frame independently, drawn toward the motion `rough` if there is one."""
+    """Solve every frame independently, biased toward the motion `rough` if there is one."""
     prior.fetch(rows)
     n_frames, n_markers = seen.shape[:2]
     n_feet = len(body.carriers) - n_markers
@@ -177,7 +177,7 @@ def _frames_of(progress: Progress, frames: int, steps: int) -> Progress:
 def _between(
     prior: Prior, solved: SolvedSequence, frames: NDArray, signal: ControlSignal, *, upright: bool
 ) -> tuple[Motion, NDArray[np.complex128]]:
-    """Return the first pass as a smooth motion of all frames, and its headings (T,).
+    """Interpolate the first pass to a smooth motion with all frames; also return headings (T,).
 
     If `upright`, poses are smoothed without their heading, because the mean of poses with
     different headings is not a plausible pose.
@@ -203,7 +203,7 @@ def _between(
 
 
 def _seen(motion: Motion, signal: ControlSignal) -> Array:
-    """Return the tracked joints of a motion, shifted to the observed markers."""
+    """Return the tracked joints of a motion, shifted to match the observed markers."""
     places = motion.role_positions(signal.roles).astype(np.float64)
     with np.errstate(invalid="ignore"):
         observed = np.isfinite(signal.points[..., :1])

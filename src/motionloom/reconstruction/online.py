@@ -2,7 +2,7 @@
 
 In place of the smoothed motion of offline mode, the last pose is extrapolated with its velocity.
 The extrapolated pose predicts the next pose, the heading, and missing markers. A foot whose ankle
-does not move is in contact, and its ball is held in place.
+does not move counts as in contact, and its ball is held in place.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def solve_frames(
 ) -> SolvedSequence:
     """Solve every frame of a sequence from the frames before it.
 
-    Frames before the first marker appears get the first solved pose.
+    Frames before the first marker appears have the first solved pose.
     """
     first = int(np.argmax(np.isfinite(signal.points[..., 0]).any(axis=1)))
     frames = []

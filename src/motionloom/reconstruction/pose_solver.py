@@ -1,4 +1,4 @@
-"""Maximum a posteriori pose for the observed markers.
+"""Solver for the maximum a posteriori pose, given the observed markers.
 
 The solver minimizes the sum of three energies (Chai and Hodgins 2005, section 6). *Control* is the
 distance of points from their observed positions, *prior* is how unlikely the pose is under the
@@ -170,7 +170,7 @@ def map_pose(
     variances : ndarray, shape (G,)
         Variances of the positions in squared meters; infinite if a point is missing.
     expected : Expectation
-        Expected pose; an infinite variance turns smoothness off.
+        Expected pose; an infinite variance disables smoothness.
     heading_variance : float
         Variance of `heading`, in squared radians.
     steps : int
@@ -199,11 +199,11 @@ def _solve(
 ):  # fmt: skip
     """Solve for the maximum a posteriori pose; return the fields of a `SolvedPose`.
 
-    A *spread* is a variance. The body is described by `parents` (J,), `offsets` (J, 3), `joints`
-    (A,), `rest` (J, 4), `carriers` (G,), `arms` (G, 3), `moved_by` (G, A), and `low` and `high` (A,
-    3). The model consists of `mean` (A, 4), `directions` (3 A, K) and `spreads` (K,). The expected
-    pose is `expected` (A, 4) and `expected_root` (3,). The observations are `goals` (G, 3) and
-    `goal_spreads` (G,).
+    In the parameter names, *spread* means variance. The body is described by `parents` (J,),
+    `offsets` (J, 3), `joints` (A,), `rest` (J, 4), `carriers` (G,), `arms` (G, 3), `moved_by` (G,
+    A), and `low` and `high` (A, 3). The model consists of `mean` (A, 4), `directions` (3 A, K) and
+    `spreads` (K,). The expected pose is `expected` (A, 4) and `expected_root` (3,). The
+    observations are `goals` (G, 3) and `goal_spreads` (G,).
 
     There are fewer observations than unknowns, so each step is solved in the space of the
     observations: x = m + P H' (H P H' + R)^-1 (gap + H (x - m)). Here, P is the covariance of the
@@ -336,7 +336,7 @@ def _center(mean, directions, spreads, rest_spread, facing, expected, expected_s
 
 @kernel
 def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
-    """Compute the pose of the unknowns `x` (3 A + 4,), in place.
+    """Compute the pose given by the unknowns `x` (3 A + 4,), and write it to the other arrays.
 
     `turns` (A, 4) receives the rotations of `joints`. `world` (J, 4) and `place` (J, 3) receive the
     world rotations and positions of all joints.

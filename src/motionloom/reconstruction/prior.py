@@ -1,6 +1,6 @@
-"""Prior: library poses that are near a performer's markers, on the performer's skeleton.
+"""Prior: library poses near a performer's markers, converted to the performer's skeleton.
 
-If the skeletons of the performer and of a motion have the same joints, joint angles are used
+If the performer's skeleton and that of a motion have the same joints, joint angles are used
 unchanged. Otherwise, the motion is retargeted first (`motionloom.motion.retargeting.retarget`).
 Poses are cached, because most neighbors of a frame are also neighbors of the previous frame.
 """
@@ -171,7 +171,7 @@ class Prior:
         self.joints, self.tips = _turning(skeleton)
 
     def near_markers(self, rows: Array, *, count: int | None = None, radius: float = np.inf):
-        """Return the rows and distances in meters (Q, K) of the neighbors of markers (Q, 3 P)."""
+        """Return rows and distances in meters (Q, K) of the poses nearest to markers (Q, 3 P)."""
         count = self.count if count is None else min(count, self.count)
         return self._marker.nearest(rows * self._scale, count, radius)
 
@@ -230,7 +230,7 @@ class Prior:
 
 
 class _Table:
-    """Features of a library, their index, and the mask of allowed rows."""
+    """A library's features, their index, and a mask of the allowed rows."""
 
     def __init__(self, library: Store, features: FeatureSet, settings: ReconstructSettings) -> None:
         self.features = library_features(library, features, scale_free=True)
@@ -285,7 +285,7 @@ def _tracked_set(roles: tuple[str, ...]) -> FeatureSet:
 
 
 def _turning(skeleton: Skeleton) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the joints that move other joints, starting with the root, and the tips."""
+    """Return the joints that move other joints, starting with the root, and all other joints."""
     carries = np.zeros(len(skeleton), bool)
     for joint, parent in enumerate(skeleton.parents):
         if parent >= 0 and np.linalg.norm(skeleton.offsets[joint]) > 1e-6:

@@ -1,13 +1,13 @@
-"""Reconstruct a motion from markers, and estimate its confidence.
+"""Reconstruction of a motion from markers, and estimation of its confidence.
 
-*The performer's skeleton* is a skeleton of the library, fitted to the markers. Hips, head and
-ankles show the size of a body. Over time, the largest distance between hips and ankle is the length
-of a straight leg, and the largest distance between hips and head is the length of the trunk. Rigs
-put the hips anywhere between the hip joints and the waist, and the head anywhere between the neck
-and the crown, so the two distances cannot be compared with the library separately. Instead, the
-most likely leg length is chosen, for which the heights of the hips and head above the hip joints
-are both near those of a library skeleton. That skeleton is then scaled, and its hips and head are
-moved to the markers.
+*The performer's skeleton* is a library skeleton, fitted to the markers. Hips, head and ankles
+reveal the size of a body. Over time, the largest distance between hips and ankle is the length of a
+straight leg, and the largest distance between hips and head is the length of the trunk. Rigs put
+the hips anywhere between the hip joints and the waist, and the head anywhere between the neck and
+the crown, so the two distances cannot be compared with the library separately. Instead, the most
+likely leg length is chosen, for which the heights of the hips and head above the hip joints are
+both near those of a library skeleton. That skeleton is then scaled, and its hips and head are moved
+to the markers.
 
 Other markers are fitted by the distances between them. The same distances are measured in the
 motions of every library skeleton, and the skeleton with the best matching proportions is scaled.
@@ -246,7 +246,7 @@ class _Fit:
 
 
 def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
-    """Fit a skeleton of the library to the markers.
+    """Fit a library skeleton to the markers.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
 
 
 def _performers(library: Store) -> list[tuple[Skeleton, list[str]]]:
-    """Return the skeletons of the library, one per performer, and the names of their motions."""
+    """Return the library's skeletons, one per performer, and the names of their motions."""
     performers: list[tuple[Skeleton, list[str]]] = []
     names_of: dict[str, list[str]] = {}
     for entry in library.entries():
@@ -338,7 +338,7 @@ def _standing_distances(signal: ControlSignal) -> tuple[float, float] | None:
 
 
 def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit | None:
-    """Fit a skeleton to standing distances, assuming either the same rig or another one."""
+    """Fit a skeleton to standing distances, assuming the same rig or a different one."""
     own = body_proportions(skeleton)
     if own is None:
         return None
@@ -363,7 +363,8 @@ def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit |
 def _moved(skeleton: Skeleton, hips: float, to_head: float) -> Skeleton:
     """Move the hips of a skeleton to `hips` leg lengths above the hip joints.
 
-    The trunk from there to the head becomes `to_head` meters long. All other bones stay unchanged.
+    The trunk from the hips to the head becomes `to_head` meters long. All other bones stay
+    unchanged.
     """
     own = body_proportions(skeleton)
     if own is None:
@@ -381,7 +382,7 @@ def _moved(skeleton: Skeleton, hips: float, to_head: float) -> Skeleton:
 def _extent_fit(
     library: Store, skeleton: Skeleton, names: list[str], signal: ControlSignal
 ) -> _Fit:
-    """Find the size at which the extents of the markers match the motions of the skeleton."""
+    """Find the scale at which the marker extents match the skeleton's motions."""
     some = names[:: max(1, len(names) // _MOTIONS_EACH)][:_MOTIONS_EACH]
     places = [library[name].role_positions(signal.roles)[::4] for name in some]
     extents = _extents(np.concatenate(places).astype(np.float64))
@@ -395,7 +396,7 @@ def _extent_fit(
 
 
 def _extents(points: Array) -> Array:
-    """Return the largest distance over time between each pair of points, without outliers."""
+    """Return the largest distance over time between each pair of points, excluding outliers."""
     pairs = combinations(range(points.shape[1]), 2)
     gaps = [np.linalg.norm(points[:, a] - points[:, b], axis=-1) for a, b in pairs]
     with np.errstate(all="ignore"):

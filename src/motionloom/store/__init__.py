@@ -1,4 +1,4 @@
-"""Libraries on disk: a catalogue in SQLite, memory-mapped frames, labels and artifacts.
+"""Libraries on disk: an SQLite catalogue, memory-mapped frames, labels and artifacts.
 
 `Store` provides motions by name. `motionloom.Library` adds all other methods.
 """

@@ -1,4 +1,4 @@
-"""Catalogue of a library: the tables in an SQLite file that list its motions.
+"""A library's catalogue: an SQLite file whose tables list its motions.
 
 The tables are ``meta`` (format version, frame rate of the library), ``motions``, ``skeletons``
 (each skeleton once, by its key), ``labels`` and ``segment_labels``. A library with an object store
@@ -144,12 +144,12 @@ class Catalogue(CatalogueFile):
             )
 
     def check_of(self, name: str, column: str) -> str | None:
-        """Return the checksum of a motion in the ``facts`` or ``labels`` column, or None."""
+        """Return a motion's checksum in the ``facts`` or ``labels`` column, or None."""
         rows = self.rows(f"SELECT {column} FROM checks WHERE name = ?", (name,))
         return rows[0][0] if rows else None
 
     def wrong_checks(self) -> list[tuple[str, str]]:
-        """Return the name and column (``facts`` or ``labels``) of each wrong checksum.
+        """Return the motion name and column (``facts`` or ``labels``) of each wrong checksum.
 
         An empty name stands for the settings of the library.
         """
@@ -280,13 +280,13 @@ class Catalogue(CatalogueFile):
             self._put_checks(connection, [])
 
     def set_meta(self, key: str, value: str) -> None:
-        """Change a setting of the library."""
+        """Change a library setting."""
         with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
             self._put_checks(connection, [])
 
     def remove_meta(self, key: str) -> None:
-        """Remove a setting of the library."""
+        """Remove a library setting."""
         with self._transaction() as connection:
             connection.execute("DELETE FROM meta WHERE key = ?", (key,))
             self._put_checks(connection, [])
@@ -396,7 +396,7 @@ class Catalogue(CatalogueFile):
     # --- files of artifacts in an object store ------------------------------------------
 
     def artifact_files(self, folder: str, file: str | None = None) -> dict[str, tuple[Piece, ...]]:
-        """Return one or all files of an artifact in the object store, with their pieces."""
+        """Return one or all of an artifact's files in the object store, with their pieces."""
         query = "SELECT file, pieces FROM stored WHERE folder = ? AND file = coalesce(?, file)"
         files = self.rows(f"{query} ORDER BY file", (folder, file))
         return {name: as_pieces(parse_json(text)) for name, text in files}
@@ -407,7 +407,7 @@ class Catalogue(CatalogueFile):
         return [folder for (folder,) in self.rows(query)]
 
     def artifact_descriptions(self, folder: str) -> dict[str, bytes]:
-        """Return the descriptions of the files of an artifact."""
+        """Return the descriptions of an artifact's files."""
         query = "SELECT file, about FROM stored WHERE folder = ? ORDER BY file"
         return dict(self.rows(query, (folder,)))
 
@@ -422,7 +422,7 @@ class Catalogue(CatalogueFile):
     ) -> None:
         """Record files of an artifact, their pieces and descriptions, in one transaction.
 
-        The files `remove` in the folder and the folders `instead_of` are deleted.
+        The files in `remove` and the folders in `instead_of` are deleted.
         """
         rows = [
             (folder, file, json.dumps(pieces), (about or {}).get(file))
@@ -435,7 +435,7 @@ class Catalogue(CatalogueFile):
             put("INSERT OR REPLACE INTO stored VALUES (?, ?, ?, ?)", rows)
 
     def write_replica(self, path: Path) -> None:
-        """Write a replica for workers on other machines, without history and file descriptions."""
+        """Write a replica for workers on other machines, without history or file descriptions."""
         with self._explained():
             self.connection()  # raises an error if there is no catalogue
             with closing(sqlite3.connect(path, isolation_level=None)) as copy:

@@ -1,11 +1,11 @@
-"""SQLite file of a catalogue. It is checked when opened, with one connection per thread.
+"""A catalogue's SQLite file, which is checked when opened and has one connection per thread.
 
 SQLite's rollback journal isolates readers from the single writer. It also works in shared and
 read-only folders.
 
 Catalogues are not trusted. The schema may contain only tables and indices, but no views, triggers
 or expressions. Links, and journals that name other files, are refused. A catalogue that was
-replaced on disk is reopened.
+replaced on disk while open is reopened.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Creation of a library: its folder, its catalogue and its object store."""
+"""Creation of a library, including its folder, its catalogue and its object store."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
 
 
 def check_address(library: Store, store: str | None) -> None:
-    """Raise `LibraryError` if the frames of a library are not in the object store `address`."""
+    """Raise `LibraryError` if a library's frames are not in the object store at `address`."""
     current = library.catalogue.meta().get("store")
     address = None if store is None else normal_address(store)
     if address is not None and address != current:

@@ -10,7 +10,8 @@ file.
 The array is followed by a description, which contains the name, rate, skeleton and origin of the
 motion, and a checksum of the frames. The checksum is verified when a process first reads the file.
 If the catalogue is lost, it can be rebuilt from the frame files alone (`motionloom.store.verify`).
-Files of earlier releases have no description. They are verified by the digest in the catalogue.
+Files from earlier releases have no description. They are verified against the digest in the
+catalogue.
 """
 
 from __future__ import annotations
@@ -221,7 +222,7 @@ def _verify_once(path: Path, table: NDArray[np.float32], digest: str) -> None:
 
 
 def frame_path(library: StoredMotions, entry: Entry) -> str:
-    """Return the path or address of the frames of a motion, for messages."""
+    """Return the path or address of a motion's frames, for messages."""
     where = library.files.address if library.files.remote else library.path
     return f"{where}/{FOLDER}/{entry.file}"
 

@@ -1,4 +1,4 @@
-"""History of a library: the data each change replaced, so that changes can be undone and redone.
+"""A library's history: the data that each change replaced, for undo and redo.
 
 Within ``with store.change("label"):``, the catalogue saves the data that it replaces, in the same
 transaction as the change: the entry, labels and labeled segments of each motion, and the version of
@@ -166,7 +166,7 @@ class Recorder:
         )
 
     def _begin(self, connection: sqlite3.Connection) -> int:
-        """Record the change once. Undone changes can no longer be redone."""
+        """Record the change, once. Changes undone before can then no longer be redone."""
         if self._number is None:
             forget(connection, "undone = 1")
             (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM history").fetchone()
@@ -232,7 +232,7 @@ def exchange(store: Store, number: int) -> None:
 
 
 def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]]:
-    """Restore the artifacts a change replaced. Return the stem and version of the current ones."""
+    """Restore the artifacts that a change replaced, and return the previously current versions."""
     from motionloom.store.artifacts.folders import LocalFolders, versions
 
     rows = store.catalogue.rows(

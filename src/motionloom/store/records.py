@@ -55,7 +55,7 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """Digest of the frames, the skeleton and the rate of the motion."""
+        """Digest of the motion's frames, skeleton and frame rate."""
         return text_digest(self.digest, self.skeleton, repr(self.fps))
 
 

@@ -1,4 +1,4 @@
-"""The store of a library on disk: motions by name, with labels.
+"""A library's store on disk: named motions and their labels.
 
 ::
 
@@ -347,7 +347,7 @@ class Store(StoredMotions):
         Parameters
         ----------
         what : str
-            Kind of change in one word, for `history`.
+            Short description of the change, for `history`.
 
         Examples
         --------

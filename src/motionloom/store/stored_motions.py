@@ -1,4 +1,4 @@
-"""Read access to the motions of a library, their labels and their digests.
+"""Read access to a library's motions, their labels and their digests.
 
 Any number of processes may read while one writes, and readers never see a partial motion.
 """
@@ -115,7 +115,7 @@ class StoredMotions:
 
     @property
     def id(self) -> str:
-        """Identifier of the library. It survives moving, but a rebuilt library gets a new one."""
+        """Identifier of the library, which changes if it is rebuilt but not if it is moved."""
         return self.catalogue.meta()["id"]
 
     @property
@@ -232,7 +232,7 @@ class StoredMotions:
         return {label: len(having[label]) for label in sorted(having)}
 
     def with_label(self, label: str) -> tuple[str, ...]:
-        """Return the names of motions that have `label`, or a segment with it, sorted.
+        """Return the sorted names of motions that have `label`, or that have a segment with it.
 
         Examples
         --------
@@ -245,7 +245,7 @@ class StoredMotions:
         return tuple(sorted(names))
 
     def segment_labels(self, name: str) -> list[tuple[Segment, str]]:
-        """Return the labeled segments of a motion with their labels, sorted by frames.
+        """Return the labeled segments of a motion with their labels, sorted by frame.
 
         Examples
         --------
@@ -263,7 +263,7 @@ class StoredMotions:
     # --- digests ------------------------------------------------------------------------
 
     def digest(self) -> str:
-        """Return a digest of all motions and labels, equal for equal content.
+        """Return a digest of all motions and labels, which is equal for equal content.
 
         The digest does not depend on the paths of the source files, or on when and in which order
         they were added.

@@ -1,10 +1,10 @@
-"""Trash of a library, which contains unused files grouped by the time of their removal.
+"""A library's trash, which contains unused files grouped by the time of their removal.
 
 ::
 
     takes.loom/trash/2026-11-17T08-48-04Z/frames/walk.0a1b2c.npy
 
-Importing, replacing and removing motions deletes nothing, because files are moved to the trash.
+Importing, replacing and removing motions does not delete any files; they are moved to the trash.
 ``motionloom undo LIB`` restores them (`motionloom.store.history`). If you move files back to
 ``frames`` manually, ``motionloom verify LIB --repair`` lists them as motions again.
 ``motionloom verify LIB --empty-trash`` deletes the files in the trash.
@@ -49,7 +49,7 @@ def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
 
 
 def restore_from_trash(files: FileStore, names: Iterable[str]) -> set[str]:
-    """Move the latest file or folder of each name from the trash back. Return restored names."""
+    """Restore the latest file or folder of each name from the trash. Return the restored names."""
     if isinstance(files, ObjectStore):
         return files.restore(names)
     wanted = {}

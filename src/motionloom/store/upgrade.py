@@ -1,9 +1,9 @@
-"""Upgrade of a library from release 0.2 (format 2) to the current format when it is opened.
+"""Upgrade of a library from release 0.2 (format 2) to the current format, done on opening.
 
-Everything users created is preserved: motions, labels, history, parametric motions, choreographies,
-manually set beats, and edits and settings of graphs. Features, webs, graphs and matching databases
-are also preserved. The frame index, captions and tables of whole clips are rebuilt when they are
-needed.
+Everything that users have created is preserved: motions, labels, history, parametric motions,
+choreographies, manually set beats, and edits and settings of graphs. Features, webs, graphs and
+matching databases are also preserved. The frame index, captions and tables of whole clips are
+rebuilt when they are needed.
 
 The catalogue records the format of a library and is changed last, in one transaction. Until then,
 nothing that a user created changes, so if the process is killed, the library is still in the format
@@ -36,11 +36,13 @@ _GRAPH_FIELDS = {
 }
 _GRAPH_RULES = (
     "blend_seconds", "apart_seconds", "match_feet", "connect", "smooth", "bridge", "window",
+    "skip_ends", "root_path", "dead_ends",
 )  # fmt: skip
-_KR14 = {  # the preset of release 0.2, which was saved by name
+_KR14 = {  # release 0.2 saved this preset by name
     "method": {"name": "sectors", "sector_seconds": 50.0 / 30.0}, "max_distance": 15.0,
     "blend_seconds": 1.0, "apart_seconds": 0.0, "match_feet": False, "connect": 1.0,
-    "smooth": None, "window": "kr14",
+    "smooth": None, "window": "kr14", "skip_ends": False, "root_path": "differences",
+    "dead_ends": True,
 }  # fmt: skip
 _log = logging.getLogger("motionloom.store")
 

@@ -11,7 +11,7 @@ frames of no motion     --                                          listed again
 artifact                ``checks.json`` in its folder               if it can be rebuilt
 ======================  ==========================================  ==============================
 
-A repair deletes nothing. Unusable files are moved to the trash of the library.
+A repair does not delete anything. Unusable files are moved to the library's trash.
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ def _describe(store: Store, frames: Iterable[tuple[Entry, Any]]) -> None:
 
 
 def _damaged(store: Store, entry: Entry, problem: str, report: _Report) -> None:
-    """Reread the source of damaged frames, if it has not changed."""
+    """Read damaged frames from their source file again, if it has not changed."""
     if report.repair and entry.source and not isinstance(store.files, ObjectStore):
         try:
             if content_hash(entry.source) == entry.source_hash:

@@ -1,9 +1,9 @@
-"""Browser studio: an HTTP server for a library, its web page, and the stage for notebooks.
+"""Browser studio: the HTTP server for a library, the web page, and a stage for notebooks.
 
 `server` is the HTTP server, `routes` handles requests by topic, `live` is the websocket for
 interactive requests, and `state` is shared by all windows. `widget` shows the stage in a notebook,
-without a server. The page is written in TypeScript (folder ``studio`` of the repository) and built
-into ``static`` together with the package.
+without a server. The page is written in TypeScript (in the repository's ``studio`` folder) and
+built into ``static`` when the package is built.
 """
 
 from typing import TYPE_CHECKING

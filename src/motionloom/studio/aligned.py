@@ -1,4 +1,4 @@
-"""Frames of takes in any order, aligned on the floor with a reference pose."""
+"""Selected frames of takes, aligned on the floor plane with a reference pose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 
 def frames_of(take: Motion, frames: Sequence[int], name: str) -> Motion:
-    """Return a motion with the chosen frames of a take, in the chosen order."""
+    """Return a motion with the chosen frames of a take, in the order listed."""
     chosen = np.asarray(frames, np.int64)
     if chosen.max() >= len(take):
         raise InvalidInput(f"{name} has frames 0 to {len(take) - 1}; got {chosen.max()}")

@@ -1,9 +1,10 @@
-"""Websocket for interactive requests, answered while the mouse moves.
+"""Websocket for interactive requests, such as those sent while the mouse moves.
 
 The page sends ``{"id", "kind", ...}`` as JSON text and receives one packed message
-(`motionloom.studio.messages.pack`) with the same ``id`` in its header, and possibly ``error``. It
-sends the next request of a kind only after the previous response, so that requests do not queue up.
-When a window changes the library, all windows receive a message with ``changed`` in its header.
+(`motionloom.studio.messages.pack`) with the same ``id`` in its header. If the request failed, the
+header also has ``error``. The page sends the next request of a kind only after it has received the
+previous response, so that requests do not queue up. When a window changes the library, all windows
+receive a message with ``changed`` in its header.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class DancePlayerHead(TypedDict):
 
 
 class FramesHead(TypedDict):
-    """Frames beginning at `start`, with their seams and sources."""
+    """Frames from `start` on, with their seams and sources."""
 
     start: int
     frames: int
@@ -83,9 +84,10 @@ class FramesHead(TypedDict):
 
 
 class MatchFramesHead(FramesHead):
-    """Frames of motion matching, and the state of the character in the last frame.
+    """Frames of a motion matching character, and its state in the last frame.
 
-    `place` and `trajectory` are x, z, facing; velocities are x, z; costs are in meters.
+    `place` and `trajectory` contain x, z and facing; velocities contain x and z; costs are in
+    meters.
     """
 
     take: str
@@ -103,7 +105,7 @@ class MatchFramesHead(FramesHead):
 
 
 class DanceFramesHead(TypedDict):
-    """Frames of a dance beginning at `start`, and its latest nodes."""
+    """Frames of a dance from `start` on, and the nodes danced most recently."""
 
     start: int
     frames: int
@@ -111,7 +113,7 @@ class DanceFramesHead(TypedDict):
 
 
 class ReachHead(TypedDict):
-    """A motion for a target: the point reached, the error, and the key frames."""
+    """A motion synthesized for a target: the point reached, the error, and the key frames."""
 
     frames: int
     reached: list[float]
@@ -122,7 +124,7 @@ class ReachHead(TypedDict):
 
 
 class BrowserWindow:
-    """The players of one browser window.
+    """A browser window and its players.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ class BrowserWindow:
         self._numbers = itertools.count(1)
 
     def add(self, player: Player, worn: StreamRetargeter | None = None) -> int:
-        """Add a player and return its number; `worn`, if any, retargets its frames."""
+        """Add a player and return its number; `worn` retargets its frames to a character."""
         if len(self._players) >= _MAX_PLAYERS:
             raise InvalidInput(
                 f"this window already runs {_MAX_PLAYERS} players, the maximum; close some of them"
@@ -148,7 +150,7 @@ class BrowserWindow:
         return number
 
     def poses(self, player: Player, block: FrameBlock) -> dict[str, np.ndarray]:
-        """Return positions and orientations of a player's frames, on its character, if any."""
+        """Return the positions and orientations of a player's frames, on its character, if any."""
         worn = self._worn.get(player)
         if worn is None:
             return pose_arrays(player.skeleton, block.rotations, block.root)
@@ -175,7 +177,7 @@ class BrowserWindow:
 
 
 async def live_socket(socket: WebSocket) -> None:
-    """Answer the requests of one window until it closes."""
+    """Answer requests from one window until it closes."""
     state = socket.app.state.studio
     if state.listener_count >= _MAX_WINDOWS:
         await socket.close(
@@ -206,7 +208,7 @@ async def live_socket(socket: WebSocket) -> None:
 
 
 async def _received(socket: WebSocket) -> str:
-    """Receive the next message as text. Binary messages become text that is not valid JSON."""
+    """Return the next message as text; a binary message yields text that is not valid JSON."""
     message = await socket.receive()
     if message["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(message.get("code", 1005), message.get("reason"))
@@ -224,7 +226,7 @@ async def _send_changes(socket: WebSocket, changes: asyncio.Queue[Change]) -> No
 
 
 def answer(window: BrowserWindow, text: str) -> bytes:
-    """Return the packed response to a message of a window."""
+    """Return the packed response to a message from a window."""
     number: Any = None
     try:
         if len(text) > _MAX_CHARACTERS:
@@ -328,7 +330,7 @@ def reach(window: BrowserWindow, message: Message) -> tuple[ReachHead, Arrays]:
 
     The header has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (true if the
     target is out of reach and the nearest motion is sent instead), ``keys`` (frame at which each
-    parameter is measured, or null) and ``milliseconds`` of computation. The arrays are
+    parameter is measured, or null) and ``milliseconds``, the computation time. The arrays are
     ``positions`` (T, P, 3), ``orientations`` (T, J, 4), ``contacts`` (T, 4) and ``weights`` (N,).
     """
     began = time.perf_counter()
@@ -362,12 +364,12 @@ def reach(window: BrowserWindow, message: Message) -> tuple[ReachHead, Arrays]:
 
 
 class RecordingClock(TempoClock):
-    """Tempo clock that records its latest positions, so that the page can show the beats."""
+    """Tempo clock that records the latest beat positions for display on the page."""
 
     positions = np.empty(0)
 
     def beats_at(self, first_frame: int, count: int, fps: float):
-        """Return and record the position of each frame, in beats; see `TempoClock`."""
+        """Return the position of each frame in beats, and record it; see `TempoClock`."""
         self.positions = super().beats_at(first_frame, count, fps)
         return self.positions
 
@@ -393,7 +395,7 @@ def start_dance(window: BrowserWindow, message: Message) -> tuple[DancePlayerHea
 def read_dance(window: BrowserWindow, message: Message) -> tuple[DanceFramesHead, Arrays]:
     """Return the next frames of a dance. Request: ``player, count, target, tempo_bpm``.
 
-    The arrays are ``positions_K``, ``orientations_K`` and ``contacts_K`` of every character K, and
+    The arrays are ``positions_K``, ``orientations_K`` and ``contacts_K`` for each character K, and
     ``beats`` (n,), the position of each frame in beats.
     """
     player = window.player(message.get("player"))
@@ -458,9 +460,9 @@ def start_match(window: BrowserWindow, message: Message) -> tuple[MatchPlayerHea
 def read_match(window: BrowserWindow, message: Message) -> tuple[MatchFramesHead, Arrays]:
     """Steer a character and return its next frames. Request: ``player, count, controls``.
 
-    The header describes the last frame: ``take``, ``frame``, ``mirrored``, ``cost``,
-    ``going_on``, ``place``, ``velocity``, ``desired``, ``trajectory``, ``tag``, ``jumps``; and
-    ``milliseconds`` of computation.
+    The header describes the last frame: ``take``, ``frame``, ``mirrored``, ``cost``, ``going_on``,
+    ``place``, ``velocity``, ``desired``, ``trajectory``, ``tag`` and ``jumps``. It also has
+    ``milliseconds``, the computation time.
     """
     began = time.perf_counter()
     player = window.player(message.get("player"))
@@ -487,7 +489,7 @@ REQUESTS: dict[str, Callable[[BrowserWindow, Message], tuple[Any, Arrays]]] = {
 
 
 def live_schemas(ref_template: str) -> dict[str, Any]:
-    """Return JSON schemas by name: ``LiveHeads``, the response header of each kind, and parts."""
+    """Return named JSON schemas: ``LiveHeads``, with a response header per kind, and its parts."""
     heads = {kind: get_type_hints(request)["return"] for kind, request in REQUESTS.items()}
     fields: dict[str, Any] = {kind: (answer.__args__[0], ...) for kind, answer in heads.items()}
     schema = TypeAdapter(create_model("LiveHeads", **fields)).json_schema(ref_template=ref_template)
@@ -504,7 +506,7 @@ def _own(window: BrowserWindow, message: Message) -> OwnCharacter | None:
 
 
 def _worn(own: OwnCharacter, player: Player, **controls: Any) -> StreamRetargeter:
-    """Return a retargeter to a character, calibrated with the first frames of `player`."""
+    """Return a retargeter for a character, calibrated with the first frames of `player`."""
     if controls:
         player.steer(**controls)
     example = player.read(round(_EXAMPLE_SECONDS * player.fps))

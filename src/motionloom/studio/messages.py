@@ -1,6 +1,6 @@
-"""Messages with the arrays of motions, for the page and for the notebook widget.
+"""Binary messages that carry motions to the page and to the notebook widget.
 
-A message is a short JSON header followed by the raw bytes::
+A message is a short JSON header followed by the raw bytes of the arrays::
 
     uint32 header length | header, JSON, padded with spaces | array | array | ...
 
@@ -33,7 +33,7 @@ _ALIGNMENT = 8
 
 
 def pack(meta: Mapping[str, Any], **arrays: ArrayLike) -> bytes:
-    """Pack a message: `meta` as JSON, which may contain models, and arrays of any shape.
+    """Pack `meta` and arrays of any shape into a message; `meta` may contain pydantic models.
 
     Floating-point numbers are sent as float32, integers as int32, booleans and bytes as uint8.
 
@@ -65,7 +65,7 @@ def pack(meta: Mapping[str, Any], **arrays: ArrayLike) -> bytes:
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Unpack a message from `pack` into header and arrays, as the page does in TypeScript."""
+    """Unpack a message from `pack` into its header and arrays, as the page does in TypeScript."""
     start = 4 + int.from_bytes(message[:4], "little")
     head = json.loads(message[4:start])
     arrays = {}
@@ -125,9 +125,10 @@ def scene_arrays(motions: Sequence[Motion]) -> tuple[list[NamedBones], dict[str,
 
 
 def skeleton_head(skeleton: Skeleton, example: Motion | None = None) -> Bones:
-    """Return the message header of a skeleton: names, parents and roles of joints and end sites.
+    """Return a skeleton's message header: names, parents and roles of joints and end sites.
 
-    ``body`` is the key of the skeleton's body, or None; `example` is a motion on the skeleton.
+    ``body`` in the header is the key of the skeleton's body, or None. `example` is a motion on the
+    skeleton.
     """
     names = [*skeleton.names, *skeleton.end_names]
     parents = [*skeleton.parents.tolist(), *skeleton.end_parents.tolist()]
@@ -151,7 +152,7 @@ def point_positions(skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike) -
 def pose_arrays(
     skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike, suffix: str = ""
 ) -> dict[str, np.ndarray]:
-    """Return the ``positions`` (T, P, 3) and ``orientations`` (T, J, 4) of poses for a message."""
+    """Return the message arrays of poses: ``positions`` (T, P, 3), ``orientations`` (T, J, 4)."""
     return {
         f"positions{suffix}": point_positions(skeleton, rotations, root),
         f"orientations{suffix}": global_rotations(rotations, skeleton.parents),
@@ -159,7 +160,7 @@ def pose_arrays(
 
 
 def foot_contacts(motion: Motion) -> np.ndarray:
-    """Return the contacts (T, 4) of the foot parts; all False for a skeleton without feet."""
+    """Return the ground contacts (T, 4) of the foot parts; all False if there are no feet."""
     try:
         return motion.contacts().standing_parts()
     except MotionloomError:
@@ -172,14 +173,14 @@ _REMEMBERED = 256  # skeletons
 
 
 class Bodies:
-    """Skeletons by key. The page requests a body when it first draws the skeleton."""
+    """Skeletons by key, whose body meshes the page requests when it first draws them."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, tuple[Skeleton, Motion | None]] = OrderedDict()
         self._lock = threading.Lock()
 
     def key(self, skeleton: Skeleton, example: Motion | None = None) -> str | None:
-        """Return the key of a skeleton's body, for `arrays`, or None if it lacks roles.
+        """Return the key under which `arrays` finds a skeleton's body; None if roles are missing.
 
         `example` is a motion that shows how the bones are twisted, if the rest pose does not.
         """

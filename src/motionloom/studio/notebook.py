@@ -1,4 +1,4 @@
-"""The stage in a notebook cell: motions, matches, families and parametric motions.
+"""The studio's stage in a notebook cell, for motions, matches, families and parametric motions.
 
 `view` is the public function. A *subject* converts its argument into messages for the stage;
 `motionloom.studio.widget` sends them if anywidget is installed.
@@ -29,7 +29,7 @@ _HINT = "Install the extra to show the stage of the studio here: pip install 'mo
 
 
 class Subject(Protocol):
-    """Contents of the stage in a notebook cell, which depend on `choice` and `target`."""
+    """Content of the stage in a notebook cell; depends on the user's choice and target."""
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class Subject(Protocol):
         """Initial target of a parametric motion; empty for other subjects."""
 
     def region(self) -> bytes:
-        """Return the packed accessible targets and examples of a parametric motion, or ``b""``."""
+        """Return a parametric motion's accessible targets and examples, packed, or ``b""``."""
 
     def shown(self, choice: int, target: Sequence[float]) -> tuple[Motion, bytes]:
         """Return the motion on the stage, and the message that shows it."""
@@ -97,7 +97,7 @@ def view(
 
 
 class StaticFigure:
-    """Small figure of a motion, shown if the packages of the widget are not installed.
+    """Small figure of a motion, shown if the widget's dependencies are not installed.
 
     Parameters
     ----------

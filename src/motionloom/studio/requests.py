@@ -1,13 +1,13 @@
-"""Requests with data and settings, and their equivalents as a command line and as Python code.
+"""Request models, and the equivalent command lines and Python code.
 
-A request model has data (a query, names, ids) and ``settings``, an object of a settings class::
+A request model has data (a query, names, ids) and ``settings``, an instance of a settings class::
 
     class FindRequest(RequestModel):
         text: Name
         settings: Served[FindSettings] = FindSettings()
 
 The settings class checks the values and describes them in the OpenAPI document. `Served` adds
-checks for values from the network: they are limited in size and cannot refer to files of the
+checks for values from the network: they are limited in size and cannot refer to files on the
 server.
 """
 
@@ -50,13 +50,13 @@ _FILES = ("transitions", "path", "library", "takes", "skeleton", "follow", "work
 
 
 class RequestModel(BaseModel):
-    """Base class of requests, which rejects unknown fields."""
+    """Base class of all requests; rejects unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class _FromNetwork:
-    """Make pydantic check settings with `from_network`, and describe them by name."""
+    """Make pydantic validate settings with `from_network`, and refer to their schema by name."""
 
     def __get_pydantic_core_schema__(self, source: type[Settings], handler: Any) -> Any:
         schema = core_schema.no_info_plain_validator_function(
@@ -163,7 +163,7 @@ def with_named_settings(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _served_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a settings class, with the limits on requests."""
+    """Return the JSON schema of a settings class, with the limits that apply to requests."""
     schema["properties"] = {
         name: _served_field(name, field)
         for name, field in schema["properties"].items()
@@ -234,7 +234,7 @@ def code_lines(
 
 
 def flags(settings: Settings, start: Settings | None = None) -> list[str]:
-    """Return options for the settings that differ from `start`, or from the defaults."""
+    """Return command-line options for settings that differ from `start`, or from the defaults."""
     words: list[str] = []
     usual: dict[str, Any] = {each.name: each.default for each in fields(settings)}
     for name, value in settings.changed(start).items():
@@ -263,7 +263,7 @@ def _typed(value: Any) -> str:
 
 
 def python_arguments(settings: Settings) -> str:
-    """Return keyword arguments for the settings that differ from their defaults."""
+    """Return Python keyword arguments for the settings that differ from their defaults."""
     return ", ".join(f"{name}={_source(value)}" for name, value in settings.changed().items())
 
 

@@ -1,7 +1,7 @@
 """Responses with arrays, motions and files, and the types of their headers.
 
-Headers and results of jobs are typed dictionaries: plain JSON, checked by mypy, and described in
-the OpenAPI document, from which the TypeScript types of the page are generated.
+Headers and job results are typed dictionaries: plain JSON, checked by mypy, and described in the
+OpenAPI document, from which the page's TypeScript types are generated.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _MEDIA = {
 
 
 class NoHead(TypedDict):
-    """Empty header of a message with arrays only."""
+    """Empty header for a message that has only arrays."""
 
 
 class Bones(TypedDict):
-    """Points of a skeleton: joints, then end sites.
+    """Points of a skeleton, joints first and then end sites.
 
     `body` is the key of its body, or null if there are too few roles. `size` is the display scale,
     1 by default; a user's character is scaled to the size of the performer.
@@ -52,13 +52,13 @@ class Bones(TypedDict):
 
 
 class NamedBones(Bones):
-    """A character of a scene."""
+    """The bones of one character in a scene."""
 
     name: str
 
 
 class MotionHead(NamedBones):
-    """Message header of a motion; `seam` and `blend` are frames of a transition."""
+    """Message header of a motion; for a transition, `seam` is its frame and `blend` its length."""
 
     fps: float
     frames: int
@@ -75,7 +75,7 @@ class SceneHead(TypedDict):
 
 
 class Quality(TypedDict):
-    """Quality of a synthesized motion: summary, a sentence per exceeded limit, measurements."""
+    """Quality of a synthesized motion: summary, warnings about exceeded limits, measurements."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     line: str
@@ -83,7 +83,7 @@ class Quality(TypedDict):
 
 
 class MatchRow(TypedDict):
-    """A match, as ``motionloom search --json`` prints it; `start` and `end` are seconds."""
+    """A match, as printed by ``motionloom search --json``; `start` and `end` are in seconds."""
 
     motion: str
     start_frame: int
@@ -97,7 +97,7 @@ class MatchRow(TypedDict):
 
 
 class SourceRow(TypedDict):
-    """Source of frames ``[start, end)`` of a synthesized motion: frames of a take."""
+    """The take and frames from which frames ``[start, end)`` of a synthesized motion come."""
 
     motion: str
     start_frame: float
@@ -110,13 +110,13 @@ class SourceRow(TypedDict):
 
 
 class ResultId(TypedDict):
-    """Id of a job's result, with which the result can be requested."""
+    """Id for requesting the result of a job."""
 
     id: str
 
 
 class FrameCount(TypedDict):
-    """Result of a job that computes a motion."""
+    """Number of frames of a motion that a job has computed."""
 
     frames: int
 
@@ -132,12 +132,12 @@ class ArrayResponse(JSONResponse):
 
 
 def array_response(meta: Mapping[str, Any], **arrays: ArrayLike) -> Response:
-    """Return a response with a message of `pack`."""
+    """Return a response whose body is packed by `pack`."""
     return ArrayResponse(pack(meta, **arrays))
 
 
 def quality_head(report: QualityReport | None) -> Quality | None:
-    """Return the quality of a synthesized motion: summary, warnings, and all measurements."""
+    """Return the quality of a synthesized motion: a summary, warnings, and all measurements."""
     if report is None:
         return None
     head: Any = {"line": report.line(), **report.to_json()}
@@ -172,7 +172,7 @@ async def request_body(request: Request, limit: int, what: str) -> bytes:
     Raises
     ------
     InvalidInput
-        If the body is longer than `limit` bytes, whatever its header says.
+        If the body is longer than `limit` bytes, even if its header states a smaller size.
     """
     parts, size = [], 0
     async for part in request.stream():

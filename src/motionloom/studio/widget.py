@@ -1,4 +1,4 @@
-"""The stage as an anywidget, with its state and user input as traits."""
+"""The stage as an anywidget, whose traits hold its state and the user's input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCRIPT = Path(__file__).parent / "static" / "widget.js"
 
 
 class StageView(anywidget.AnyWidget):
-    """A stage in a cell; see `motionloom.view`.
+    """A stage in a notebook cell; see `motionloom.view`.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class StageView(anywidget.AnyWidget):
         self.send({"kind": "body", "key": key, "detail": detail}, buffers=[mesh])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget, and the small figure for viewers without widgets."""
+        """Return the widget, with a small figure as a fallback for viewers without widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
             return None

@@ -1,11 +1,11 @@
-"""Captions and motion statistics of all motions in a library, as an artifact.
+"""Artifact with the captions and motion statistics of all motions in a library.
 
 Each motion is processed only once. When motions are added to the library, only the new motions are
 processed.
 
 Motion statistics are one vector per motion or segment, from which words are learned. They contain
-quantiles and rates of the body signals, direction and turning of the path, steps, flights and
-repetitions, and a few signals sampled from start to end.
+quantiles and rates of change of the body signals, direction and turning of the path, steps, flights
+and repetitions, and a few signals sampled from start to end.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class CaptionTable:
 def caption_table(
     library: Store, *, workers: int | None = None, progress: Progress | None = None
 ) -> CaptionTable:
-    """Return the captions and statistics of all motions in a library, computing missing ones."""
+    """Return the captions and statistics of all motions in a library, computing those missing."""
 
     def build(folder: Path, previous: Folder | None) -> None:
         _build(folder, previous, library, workers, progress)
@@ -92,14 +92,14 @@ def caption_table(
 
 @cache
 def options() -> dict[str, Any]:
-    """Return the version and the rules, on which captions depend in addition to the motions."""
+    """Return the version and the rules that captions depend on."""
     table = resources.files("motionloom.text").joinpath("predicates.toml").read_text("utf-8")
     rules = json.dumps(tomllib.loads(table), sort_keys=True)  # comments are ignored
     return {"version": _VERSION, "predicates": text_digest(rules)}
 
 
 def described(motion: Motion) -> tuple[list[tuple], list[float] | None, str]:
-    """Return the captions and statistics of a motion as plain values, or why there are none."""
+    """Return a motion's captions and statistics as plain values, or why it has none."""
     try:
         signals = body_signals(motion)
     except RoleError as error:
@@ -205,7 +205,7 @@ def _event(row: Any) -> Event:
 
 
 def motion_statistics(signals: BodySignals) -> Array:
-    """Return statistics of the body signals of a motion, shape (D,); all values are finite."""
+    """Return statistics (D,) of a motion's body signals; all values are finite."""
     curves = signals.curves
     out: list[float] = [np.log(max(signals.frames, 1) / RATE)]
     for name in sorted(curves):
@@ -226,7 +226,7 @@ def motion_statistics(signals: BodySignals) -> Array:
 
 
 def _path(curves, frames: int) -> list[float]:
-    """Return statistics of the path, relative to the heading of the first frame."""
+    """Return path statistics, relative to the heading in the first frame."""
     seconds = max(frames, 1) / RATE
     heading = curves["heading"]
     turn = np.radians(heading - heading[0])
@@ -253,7 +253,7 @@ def _path(curves, frames: int) -> list[float]:
 
 
 def _steps(curves, frames: int) -> list[float]:
-    """Return statistics of steps and flights, and the turn and travel in the longest flight."""
+    """Return statistics of steps and flights, and the rotation and travel in the longest flight."""
     seconds = max(frames, 1) / RATE
     out: list[float] = []
     total = 0
@@ -292,7 +292,7 @@ def _bands(curve: Array) -> list[float]:
 
 
 def _symmetry(curves) -> list[float]:
-    """Return correlations between limbs, and the share of each limb in the total movement."""
+    """Return correlations between limbs, and each limb's share of the total movement."""
     pairs = [
         ("left_hand_height", "right_hand_height"), ("left_hand_forward", "right_hand_forward"),
         ("left_hand_out", "right_hand_out"), ("left_foot_height", "right_foot_height"),

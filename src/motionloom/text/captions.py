@@ -3,7 +3,7 @@
 The rules are a table of predicates in ``predicates.toml``, which documents its fields. A predicate
 is a set of conditions on body signals. Its events are the longest runs of frames in which the
 conditions hold, joined over short gaps. An event is accepted if its duration is within limits and
-if it meets the conditions on whole events. Each event is described by the text of its predicate,
+if it meets the conditions for whole events. Each event is described by its predicate's text,
 and repetitions are counted: "waves with the right hand 3 times".
 """
 
@@ -95,7 +95,7 @@ def captions(motion: Motion) -> list[Event]:
 
 
 def events(signals: BodySignals) -> list[Event]:
-    """Return the events of all predicates in a motion's signals, in chronological order.
+    """Find the events of all predicates in a motion's signals, in chronological order.
 
     Repetitions are separate events.
     """
@@ -260,7 +260,7 @@ class Condition:
         return _COMPARE[self.compare](curves[_sided(self.signal, side)], self.limit)
 
     def holds(self, curves: Curves, side: str, start: int, end: int, moment: int) -> bool:
-        """Return whether the condition holds for an event; without a measure, check its moment."""
+        """Return whether the condition holds for an event or, without a measure, at its moment."""
         value = measured(self.measure, self.signal, curves, side, start, end, moment)
         return bool(_COMPARE[self.compare](value, self.limit))
 
@@ -300,7 +300,7 @@ def measured(
 
 @dataclass(frozen=True)
 class Choice:
-    """A word in a table of words, and the conditions for using it."""
+    """A word, and the conditions under which a caption uses it."""
 
     say: str
     when: tuple[Condition, ...]

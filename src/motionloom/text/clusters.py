@@ -1,7 +1,7 @@
 """Clusters of similar takes in a library, named after their captions.
 
 Whole takes are compared with the clip measure ``statistics`` (`motionloom.search.clips.statistics`)
-and joined by complete linkage: the distance between any two takes of a cluster is at most a
+and joined by complete linkage: the distance between any two takes in a cluster is at most a
 fraction of the median distance between takes, so that one label fits the whole cluster. A cluster
 is named after the events (`motionloom.text.captions`) that occur in most of its takes and in few
 others.
@@ -54,7 +54,7 @@ class Cluster:
         Mean distance from the most typical take, as a fraction of the median distance between two
         takes.
     rhythmic : bool
-        True if the most typical take has a rhythm.
+        True if the most typical take is rhythmic.
     """
 
     name: str
@@ -78,7 +78,7 @@ def library_clusters(
 ) -> list[Cluster]:
     """Cluster the takes of a library; see `motionloom.Library.clusters`.
 
-    `rhythmic` is a function that returns whether a take has a rhythm.
+    `rhythmic` is a function that returns whether a take is rhythmic.
     """
     table = clip_table(library, StatisticsMeasure())
     whole = np.flatnonzero(table.clips.whole)

@@ -1,4 +1,4 @@
-"""Label files: CSV tables, ELAN (``.eaf``), and JSON in the format of BABEL.
+"""Label files: CSV tables, ELAN files (``.eaf``), and BABEL-style JSON files.
 
 =========  =======================================================================================
 format     content
@@ -33,7 +33,7 @@ _MOTION = ("motion", "file", "name", "take", "clip", "path")
 
 @dataclass(frozen=True)
 class LabelRow:
-    """A label for a motion, or for part of it as a range of seconds or frames."""
+    """A label for a motion, or for a range of it in seconds or frames."""
 
     motion: str
     label: str

@@ -3,9 +3,9 @@
 The model is a kernel ridge regression from motion statistics to the words of the labels. It is
 exact, has no random initialization, and trains in seconds. Statistics are replaced by the normal
 scores of their ranks, so that neither units nor outliers matter. A label that many motions share,
-such as the name of a session, counts less for each of them. The confidence of a word is measured:
-each training motion is predicted without itself (the leave-one-out formula of ridge regression),
-and the confidence is the fraction of equally strong predictions that are correct.
+such as a session name, counts less for each of them. The confidence of a word is measured by
+leave-one-out cross-validation, for which ridge regression has a closed formula: it is the fraction
+of equally strong predictions that are correct.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class LearnedWords:
     descriptions: int
 
     def scores(self, query: Sequence[str]) -> Array:
-        """Return how well each motion matches a query, shape (M,); zeros if no word was learned."""
+        """Return how well each motion matches a query, shape (M,); 0 if no word was learned."""
         place = {word: v for v, word in enumerate(self.vocabulary)}
         asked = [place[word] for word in dict.fromkeys(query) if word in place]
         if not asked:
@@ -122,7 +122,7 @@ def learn_words(
 
 
 def normal_scores(values: Array, members: NDArray) -> Array:
-    """Replace each value by the normal score of its rank in its column, among rows `members`."""
+    """Replace each value with the normal score of its rank in its column, among rows `members`."""
     from scipy.special import ndtri
 
     out = np.empty_like(values)

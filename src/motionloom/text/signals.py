@@ -191,7 +191,7 @@ def body_signals(motion: Motion) -> BodySignals:
 
 
 def _floor(contacts, ankles: list[Array], height: float) -> float:
-    """Return the floor height, which is the ankle height minus its usual value in standing."""
+    """Return the floor height, which is the ankle height minus its typical value when standing."""
     heel = [
         plant.height
         for side in SIDES
@@ -203,7 +203,7 @@ def _floor(contacts, ankles: list[Array], height: float) -> float:
 
 
 def _ground(contacts, frames: int) -> Array:
-    """Return the height (T,) of the ground: the ball of the standing foot above the main floor."""
+    """Return the ground height (T,): that of the standing foot's ball above the main floor."""
     plants = sorted(
         (plant.start_frame, plant.end_frame, plant.height)
         for side in SIDES
@@ -236,7 +236,7 @@ def _flights(curves: dict[str, Array]) -> Array:
 def _steps(
     ankle: Array, stands: NDArray[np.bool_], face: NDArray[np.complex128], side: str
 ) -> dict[str, Array]:
-    """Return curves for the steps of a foot from one place on the ground to another."""
+    """Return curves for a foot's steps from one place on the ground to another."""
     sign = 1.0 if side == "left" else -1.0
     curves = np.zeros((4, len(ankle)))
     for start, end in intervals(~stands):
@@ -253,7 +253,7 @@ def _steps(
 
 
 def _poses(curves: dict[str, Array]) -> dict[str, Array]:
-    """Return curves derived from other curves."""
+    """Return curves for body postures, derived from other curves."""
     ahead = np.minimum(curves["left_foot_forward"], curves["right_foot_forward"])
     bent = np.minimum(curves["left_knee"], curves["right_knee"])
     combined = {
@@ -273,7 +273,7 @@ def _poses(curves: dict[str, Array]) -> dict[str, Array]:
 
 
 def _jumps(curves: dict[str, Array]) -> NDArray[np.bool_]:
-    """Return where the body jumps or hops, excluding flights of a gait between opposite feet."""
+    """Return where the body jumps or hops, excluding the flight phases of a gait."""
     is_jump = np.zeros(len(curves["air"]), bool)
     around = round(_AROUND_FLIGHT * RATE)
     for start, end in intervals(curves["air"] > 0.5):
@@ -311,7 +311,7 @@ def _gaits(
 
 
 def _without_short(kinds: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
-    """Replace gaits that are too short by the longer of the two neighboring gaits."""
+    """Replace each gait phase that is too short with the longer of its two neighbors."""
     tidy = kinds.copy()
     while True:
         edges = [0, *(np.flatnonzero(np.diff(tidy)) + 1).tolist(), len(tidy)]

@@ -80,7 +80,7 @@ _OPEN: WeakKeyDictionary[Store, tuple[tuple, TextIndex]] = WeakKeyDictionary()
 class IndexedEvent:
     """A caption or labeled segment, with its frames ``[start_frame, end_frame)`` and its words.
 
-    `name` and `side` are those of the predicate, for a caption.
+    For a caption, `name` and `side` are those of its predicate.
     """
 
     start_frame: int
@@ -128,7 +128,7 @@ class TextIndex:
         return len(self.names)
 
     def rows(self, statement: str, values: Sequence[str | int] = ()) -> list[tuple]:
-        """Return the rows of a query; raise `LibraryError` if the index is damaged."""
+        """Return the result rows of an SQL query; raise `LibraryError` if the index is damaged."""
         try:
             return self.connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
@@ -139,7 +139,7 @@ class TextIndex:
         return words(text, self.synonyms)
 
     def known(self, word: str) -> bool:
-        """Return whether any motion has this word."""
+        """Return whether any motion is described by this word."""
         return word in self.takes_with or (
             self.learned is not None and word in self.learned.vocabulary
         )
@@ -185,7 +185,7 @@ class TextIndex:
 def open_index(
     library: Store, *, workers: int | None = None, progress: Progress | None = None
 ) -> TextIndex:
-    """Return the text index of a library, rebuilt if motions, labels or synonyms have changed."""
+    """Return a library's text index; rebuild it if motions, labels or synonyms have changed."""
     synonyms = library_synonyms(library.path)
     options = {"version": _VERSION, "captions": table.options(), "words": _words_digest(library)}
     artifacts = library.artifacts
@@ -224,7 +224,7 @@ def open_index(
 
 
 class _NotBuilt(Exception):
-    """Raised if there is no up-to-date index."""
+    """Raised if the index is missing or out of date."""
 
 
 def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) -> None:

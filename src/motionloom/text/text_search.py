@@ -1,10 +1,10 @@
-"""Text search: rank motions by words, and find the matching frames by events.
+"""Text search, which ranks motions by words and finds the matching frames by events.
 
 Each motion has three scores, which are standardized and added: BM25 over names and labels, BM25
 over captions, and learned words. Names and labels that do not describe the motion ("unknown",
 "clean") must not lower its rank, so their score is estimated from the other two. The events of the
 best motions are then examined. The events that match each part of the query, in the requested
-order, determine the segment, and the fraction of the query that they match is added to the score.
+order, determine the segment. The fraction of the query that they match is added to the score.
 
 "right foot kicks high, then turns left" has two successive parts; "waves while walking" has two
 simultaneous parts. Numbers are treated like other words: a caption says "jumps up three times".
@@ -108,9 +108,9 @@ class TextMatch:
     text : str
         Matching captions or labels, or learned words if there are none.
     words : tuple of str
-        Words of the query that matched.
+        Query words that matched.
     sources : tuple of str
-        Where the words matched: ``name``, ``label``, ``caption``, ``learned``.
+        Sources in which the words matched: ``name``, ``label``, ``caption``, ``learned``.
     spans : tuple of (int, int)
         Ranges of characters ``[start, end)`` in `text` to highlight, because they match the query.
     """
@@ -133,9 +133,10 @@ class TextMatch:
 
 @dataclass(frozen=True, eq=False)
 class TextMatches(Sequence[TextMatch]):
-    """Matches, best first, and the words of the query that are unknown.
+    """Matches, best first, and the unknown words in the query.
 
-    `unknown` maps each word that matches no motion to a similarly spelled known word, or to "".
+    `unknown` maps each word that does not match any motion to a similarly spelled known word, or to
+    "".
     """
 
     matches: tuple[TextMatch, ...]
@@ -197,7 +198,7 @@ def find(
 
 
 def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the score of each motion for the words of a query, and whether any word matched."""
+    """Return the score of each motion for a query's words, and whether any word matched."""
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
     moving = _CAPTIONED * _standard(captioned)
     matched = (named > 0.0) | (captioned > 0.0)
@@ -331,7 +332,7 @@ def _match(
 
 
 def literal_matches(library: Store, text: str) -> dict[str, int]:
-    """Return motions whose name or labels contain every word: 2 for whole words, 1 for parts."""
+    """Map motions whose name or labels contain every word to 2 for whole words, 1 for parts."""
     wanted = text.casefold().split()
     labels = library.catalogue.labels()
     of_segments: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Convert text to words: splitting, stemming, stop words and synonyms.
+"""Conversion of text to words: splitting, stemming, stop words and synonyms.
 
 Names, labels, descriptions, captions and queries are all treated the same way. For example,
 ``kick_front_1`` and "He is kicking to the front" have the words kick and forward in common.
@@ -50,7 +50,7 @@ RELATED = 0.5  # weight of related words
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Words that are replaced by others, and words that are related."""
+    """Synonyms, which are replaced by another word, and related words."""
 
     same: Mapping[str, str]
     related: Mapping[str, tuple[str, ...]]
@@ -131,7 +131,7 @@ def stem(word: str) -> str:
 
 
 def expanded(query: Iterable[str], synonyms: Synonyms | None = None) -> dict[str, float]:
-    """Return the words of a query with their weights, and related words with half the weight."""
+    """Return the words in a query with their weights, and related words with half the weight."""
     table = synonyms or built_in_synonyms()
     weights: dict[str, float] = {}
     for word in query:

@@ -1,1 +1,1 @@
-"""Commands about dance: beats, movements, dances and crowds."""
+"""Dance commands: beats, movements, dances and crowds."""

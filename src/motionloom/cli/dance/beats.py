@@ -82,7 +82,7 @@ def beats(
 
 
 def _analyzed(texts: list[str], settings: BeatSettings) -> tuple[list[Motion], Beats]:
-    """Return the motions and their beats; for takes of a library, the beats saved there."""
+    """Return the motions and their beats; for library takes, the beats saved in the library."""
     from motionloom.library import beats as beats_of
 
     place, names = _in_library(texts)
@@ -94,7 +94,7 @@ def _analyzed(texts: list[str], settings: BeatSettings) -> tuple[list[Motion], B
 
 
 def _in_library(texts: list[str]) -> tuple[Path | None, list[str]]:
-    """Return the library and the names if all arguments name takes of one library."""
+    """Return the library and the take names if all arguments name takes in one library."""
     parts = [text.partition(":") for text in texts if not Path(text).exists()]
     places = {place for place, _, _ in parts}
     if len(parts) != len(texts) or len(places) != 1 or not is_library(place := places.pop()):

@@ -223,7 +223,7 @@ def _size(text: str, what: str, more: str = "") -> tuple[float, float]:
 def _plan(
     kind: str, given: dict[str, Any], library: str | None, description: Path | None
 ) -> CrowdPlan:
-    """Return the plan of a crowd; the first argument may be a description, not a library."""
+    """Return the plan for a crowd; the first argument may be a description or a library."""
     if library is not None and Path(library).suffix.lower() in (".toml", ".json"):
         if description is not None:
             raise InvalidInput(
@@ -282,7 +282,7 @@ def _check_size(characters: int, seconds: float, fps: float) -> None:
 
 
 def _made(plan: CrowdPlan, what: str, *, quiet: bool) -> Any:
-    """Learn the choreography and synthesize the crowd, and print remarks on takes and music."""
+    """Learn the choreography, synthesize the crowd, and print remarks about takes and music."""
     takes = plan.takes()
     with progress("analyzing takes", len(takes), quiet=quiet) as advance:
         steps = plan.choreography(takes, advance)

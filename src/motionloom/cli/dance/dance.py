@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Argument, Fields, Option
-from motionloom.cli.dance.movements import Takes, takes_from
-from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.dance.movements import Takes
+from motionloom.cli.options import (
+    DETAILS,
+    INSPECT,
+    JSON,
+    LIB,
+    check_picture,
+    listed,
+    open_library,
+)
 from motionloom.cli.terminal import (
     counted,
     draw_worst,
@@ -78,7 +86,7 @@ def dance(
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Synthesize a dance to music from the movements of takes, in a new order and on its beats."""
+    """Synthesize a dance to music by rearranging movements from takes to fit the beats."""
     _check_output(output)
     if inspect is not None:
         check_picture(inspect)
@@ -98,7 +106,7 @@ def dance(
             song, kind=None if kind == ANY else kind, meter=choreography.meter
         )
     made = steps.dance_to(
-        steps.music(song, meter=choreography.meter, tempo_bpm=tempo),
+        steps.music(song, meter=choreography.meter, tempo_bpm=tempo, seconds=settings.seconds),
         replace(settings, synced=not unsynced, follow=path, skeleton=skeleton),
     )
     files = _write(made, output)
@@ -145,7 +153,7 @@ def _choreography(
     if graph is not None:
         return lib.choreographies.load(graph)
     with progress("analyzing takes", len(lib), quiet=quiet) as advance:
-        return lib.choreography(settings, takes=takes_from(takes), progress=advance)
+        return lib.choreography(settings, takes=listed(takes), progress=advance)
 
 
 def _generated(song: str) -> bool:
@@ -153,7 +161,7 @@ def _generated(song: str) -> bool:
 
 
 def _check_song(song: str, tempo: float | None) -> None:
-    """Raise if the music cannot be used, before the takes are analyzed."""
+    """Raise an error if the music cannot be used, before the takes are analyzed."""
     if _generated(song):
         return
     if tempo is not None:
@@ -216,7 +224,7 @@ def _write(made: Dance, path: Path) -> list[Path]:
 
 
 def _video(made: Dance, path: Path) -> Path:
-    """Write a video of the leader with the music, or with the notes of a score as tones."""
+    """Write a video of the leader with the music; a score is played as synthesized tones."""
     import tempfile
 
     from motionloom.plots.figures.animation import write_mp4

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 Takes = Annotated[
     str | None,
-    Option("Takes to use; NAME+NAME joins takes that were danced together.", metavar="NAME,..."),
+    Option(
+        "Takes to use. NAME+NAME joins takes that were danced together, and * stands for any text "
+        "(60_*+61_*).",
+        metavar="NAME,...",
+    ),
 ]
 
 _SHOWN = 5  # maximum number of skipped takes listed by name
@@ -70,7 +74,7 @@ def movements(
         made = lib.choreographies[saved]
     else:
         with progress("analyzing takes", len(lib), quiet=json) as advance:
-            made = lib.choreography(settings, takes=takes_from(takes), progress=advance)
+            made = lib.choreography(settings, takes=listed(takes), progress=advance)
     made = _edited(made, add or [], remove or [], weigh or [], rules)
     for path in output or []:
         _write(made, path)
@@ -104,13 +108,6 @@ def print_left_out(made: Choreography) -> None:
     for why, names in grouped_reasons(made.left_out).items():
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         remark(f"  skipped {', '.join(names[:_SHOWN])}{more}: {why}")
-
-
-def takes_from(text: str | None) -> list[str | list[str]] | None:
-    """Parse take names: commas separate takes, and ``+`` joins takes danced together."""
-    if text is None:
-        return None
-    return [word.split("+") if "+" in word else word for word in listed(text)]
 
 
 def _edited(made: Choreography, add, remove, weigh, rules: Path | None) -> Choreography:

@@ -1,4 +1,4 @@
-"""``motionloom evaluate`` and ``motionloom study``: scores and agreement of measures."""
+"""``motionloom evaluate`` and ``motionloom study``: retrieval scores and rank correlations."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateReconstructSettings(Settings):
-    """Motions to reconstruct, and the markers that are simulated."""
+    """Motions to reconstruct, and the simulated markers."""
 
     motions: Names = setting(None, "Motions to reconstruct.", metavar="NAME,...", commas=True)
     random: int | None = setting(
@@ -46,7 +46,7 @@ def evaluate_reconstruct(
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Reconstruct motions of a library from six of their joints, and measure the error.
+    """Reconstruct motions in a library from six of their joints, and measure the error.
 
     The error is the distance between true and reconstructed joints in world space, without
     alignment; joints at the same position count once. It is averaged over the joints of each frame;

@@ -22,7 +22,7 @@ def evaluate_sentences(
     *,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Score text search: how often the described take is among the first ten results.
+    """Measure how often text search returns the described take among its first ten results.
 
     Performers are divided into folds. Each sentence ranks the takes of its fold; words are learned
     from the labels and sentences of the other performers.
@@ -50,7 +50,7 @@ def evaluate_captions(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Compare captions with labels: recall and precision of the events expected for each class.
+    """Compare captions with labels: recall and precision of each class's expected events.
 
     Captions follow fixed rules; nothing is learned from the sets.
     """

@@ -1,1 +1,1 @@
-"""Commands that find motion by example or by words, or group it into clusters."""
+"""Commands that find motion by example or by text, or group it into clusters."""

@@ -1,4 +1,4 @@
-"""``motionloom search``, ``family`` and ``web``: similar motion, and precomputed match webs."""
+"""``motionloom search`` and ``family``: motion similar to a query."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _tell_limit(family: Family) -> None:
 
 
 def _tell_cut_edges(family: Family) -> None:
-    """Print the edges that are the only link to several members, which are worth checking."""
+    """Print edges that are the only link to several members and are therefore worth checking."""
     most = [edge for edge in family.cut_edges if edge.cuts_off > 1][:3]
     for edge in most:
         a, b = family.nodes[edge.a].text, family.nodes[edge.b].text
@@ -173,7 +173,7 @@ def _tell_cut_edges(family: Family) -> None:
 
 
 def _hint_at_long_query(lib: Library, family: Family) -> None:
-    """Suggest a segment if the query is a long take, because a family contains a single action."""
+    """Suggest a shorter query if it is a long take, because a family contains a single action."""
     node = family.nodes[0]
     seconds = (node.end_frame - node.start_frame) / lib.store.entry(node.motion).fps
     if len(family.matches) < _FEW and seconds > _LONG_QUERY:
@@ -184,7 +184,7 @@ def _hint_at_long_query(lib: Library, family: Family) -> None:
 
 
 def hint_at_small_family(family: Family) -> None:
-    """Suggest a larger limit if the family has hardly any members."""
+    """Suggest a larger join distance if the family has hardly any members."""
     used = family.join_distance
     if used is None or len(family.matches) >= _FEW or used > _FAR:
         return
@@ -198,7 +198,7 @@ def hint_at_small_family(family: Family) -> None:
 
 
 def _check_targets(sheet: Path | None, strip: Path | None) -> None:
-    """Check the names of output files before the search."""
+    """Check the output file names before searching."""
     if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"{sheet}: a sheet is a web page; its name must end in .html")
     if strip is not None and strip.suffix.lower() not in (".png", ".pdf"):

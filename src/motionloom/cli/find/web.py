@@ -1,4 +1,4 @@
-"""``motionloom web``: match webs of all pairs of motions, for interactive searches."""
+"""``motionloom web``: match webs for all pairs of motions, for interactive searches."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def web(
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Build the match webs of a library, or draw the web of two motions.
+    """Build the match webs for a library, or draw the web for two motions.
 
     Each pair of motions is compared once, and the web of their similar segments is stored in the
     library, so that searches become interactive. Existing webs are skipped: run the same command to

@@ -1,4 +1,4 @@
-"""``motionloom find`` and ``clusters``: motions by words, and groups of similar takes."""
+"""``motionloom find`` and ``clusters``: text search, and groups of similar takes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def clusters(
     """Group similar takes into clusters, and name each cluster after its captions.
 
     This gives a first look at takes without labels. For each cluster, largest first, it prints the
-    number of takes, the kind, whether there is a rhythm, the name, and the most typical takes.
+    number of takes, the kind, whether the motion is rhythmic, the name, and the most typical takes.
     """
     lib = open_library(library)
     with progress("describing", len(lib), quiet=json) as advance:

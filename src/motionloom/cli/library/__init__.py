@@ -1,1 +1,1 @@
-"""Commands for files and libraries: contents, diagnostics, conversion, import, labels."""
+"""Commands for files and libraries, such as import, conversion, diagnostics and labels."""

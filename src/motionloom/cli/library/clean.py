@@ -1,4 +1,4 @@
-"""``motionloom clean``: foot-skate removal, with the slide before and after."""
+"""``motionloom clean``: remove foot skate, and report how far the feet slide."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """Result for one motion: a row of the table, or an object in the JSON list."""
+    """Result for one motion: a table row, or an object in the JSON list."""
 
     motion: str
     file: str

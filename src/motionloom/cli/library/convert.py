@@ -1,4 +1,4 @@
-"""``motionloom convert``: conversion of files and folders for other programs."""
+"""``motionloom convert``: convert files and folders for other programs."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def convert(
 
 
 def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
-    """Print the report of one file, or for several files the warnings with the file names."""
+    """Print the report for a single file, or, for several files, the warnings by file name."""
     if len(reports) == 1:
         print_quality(*reports.values(), details=details)
         return
@@ -112,7 +112,7 @@ def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
 def _jobs(
     sources: list[str], out: Path, suffix: str | None
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
-    """Return pairs of source and target that keep the folder structure, and unreadable folders."""
+    """Return (source, target) pairs that preserve the folder structure, and unreadable folders."""
     from motionloom.formats import FORMATS
     from motionloom.formats.registry import instead_of
 
@@ -145,7 +145,7 @@ def _jobs(
 
 
 def _stem(source: str) -> str:
-    """Return the output name for a file, a motion of a library, or a segment of either."""
+    """Return the output name for a file, a library motion, or a segment of either."""
     if Path(source).exists():
         return Path(source).stem
     from motionloom.motion.segment import split_segment

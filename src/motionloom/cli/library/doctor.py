@@ -44,7 +44,7 @@ def doctor(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Check files for problems with units, axes, frame rate, sides, floor and flips.
+    """Check motions for problems with units, axes, frame rate, left and right, floor and flips.
 
     Prints each issue with its evidence and a remedy.
     """
@@ -175,7 +175,7 @@ def _fact_table(report: dict[str, Any]):
 
 
 def _joint_map(report: dict[str, Any]):
-    """Build a table of roles and their joints, left next to right, with the confidence."""
+    """Build a table of roles, their left and right joints, and the confidence."""
     from rich.markup import escape
     from rich.table import Table
 

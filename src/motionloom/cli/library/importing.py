@@ -1,4 +1,4 @@
-"""``motionloom import`` and ``export``: files into a library, and out of it."""
+"""``motionloom import`` and ``export``: read files into a library, and write them back."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def label(
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Add labels to a motion of a library, or to a range of its frames, or remove them.
+    """Add labels to a library motion or to a range of its frames, or remove labels.
 
     Without labels, print the existing ones and the measured gait: stand, walk, jog or run.
     """

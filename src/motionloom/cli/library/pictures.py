@@ -1,4 +1,4 @@
-"""``motionloom show`` and ``motionloom sheet``: pictures of one motion, a page of many."""
+"""``motionloom show`` and ``motionloom sheet``: draw one motion, or a page of many motions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def show(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Draw one motion: a film strip, an animated GIF, a video."""
+    """Draw a motion as a film strip, an animated GIF or a video."""
     motion, first = segment_from(file)
     target = output or Path(f"{_file_name(motion.name)}.png")
     targets = [target]
@@ -76,7 +76,7 @@ def show(
 
 
 def _check_targets(targets: list[Path]) -> None:
-    """Raise if one of the files cannot be drawn, before drawing any."""
+    """Raise an error if any output format is not available, before drawing any file."""
     for path in targets:
         suffix = path.suffix.lower()
         if suffix not in PICTURES + _FILMS:
@@ -162,7 +162,7 @@ def sheet(
 
 @dataclass
 class _Source:
-    """Motions of a sheet, each with its title and loader."""
+    """The motions on a sheet, each with its title and a function that loads it."""
 
     name: str
     loads: list[tuple[str, Callable[[], SheetClip]]] = field(default_factory=list)

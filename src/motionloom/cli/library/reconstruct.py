@@ -1,4 +1,4 @@
-"""``motionloom reconstruct``: a body from a few markers."""
+"""``motionloom reconstruct``: reconstruct a body from a few markers."""
 
 from __future__ import annotations
 

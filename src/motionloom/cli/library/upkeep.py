@@ -1,4 +1,4 @@
-"""``motionloom undo``, ``verify`` and ``trust``: history, repair, and outside code."""
+"""``motionloom undo``, ``verify`` and ``trust``: undo, integrity checks, and trusted code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``motionloom cluster``, and the ``--cluster`` option of slow commands."""
+"""``motionloom cluster``, and the ``--cluster`` option for slow commands."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cluster(
 ) -> None:
     """Run a Dask cluster on this machine until Ctrl-C.
 
-    Prints the address of the scheduler, for the option --cluster of other commands. Without --tls,
+    Prints the scheduler address to pass to other commands with --cluster. Without --tls,
     every user of this machine can connect to the cluster and run code with your permissions.
     """
     from motionloom.parallel import local_cluster
@@ -85,7 +85,7 @@ def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def cluster_from(settings: Path) -> str | None:
-    """Return the value of ``cluster`` in section ``[engine]`` of a settings file, or None."""
+    """Return the value of ``cluster`` in a settings file's ``[engine]`` section, or None."""
     address = section("engine", settings).get("cluster")
     if not isinstance(address, str | None):
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""``motionloom studio``: the web interface of a library."""
+"""``motionloom studio``: the web interface to a library."""
 
 from __future__ import annotations
 

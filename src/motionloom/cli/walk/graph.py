@@ -1,4 +1,4 @@
-"""``motionloom graph``: motion graphs."""
+"""``motionloom graph``: build, draw, export and edit motion graphs."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def graph(
 
     `build` finds transitions between motions and stores the graph in the library, `info` prints
     statistics, `picture` draws the error function, `export` writes a file. Without graph options,
-    they use the graph built last.
+    they use the most recently built graph.
 
     `import` reads the transitions of a .mogra file, whose motions are numbered in the order of
     --only, or in the order of the library. `learn` computes weights of joint pairs for the distance
-    jrd from tagged pairs of poses. `remove` excludes transitions from all graphs of the library,
+    jrd from tagged pose pairs. `remove` excludes transitions from all graphs of the library,
     `lock` includes them, `restore` undoes both.
     """
     if action not in _ACTIONS:
@@ -140,7 +140,7 @@ def _print_numbers(names: Sequence[str]) -> None:
 
 
 def used_settings(lib: Library, given: Mapping[str, Any]) -> GraphSettings:
-    """Return settings from the typed options or, without options, of the last graph built."""
+    """Return the settings given as options or, without options, those of the last graph built."""
     if not given:
         return lib.graphs.settings or GraphSettings()
     settings = settings_of(GraphSettings, given)
@@ -157,7 +157,7 @@ def built_graph(lib: Library, settings: GraphSettings) -> MotionGraph:
 
 
 def _pair_count(motions: int) -> int:
-    """Return the number of pairs to compare, including each motion with itself."""
+    """Return the number of motion pairs to compare, including each motion with itself."""
     return motions * (motions + 1) // 2
 
 

@@ -38,7 +38,7 @@ def walk(
     """Synthesize a walk through a library's motion graph.
 
     The walk is random, follows a path, reaches a goal, follows a timeline of labels, or leads from
-    one pose to another. Without graph options, it uses the graph built last.
+    one pose to another. Without graph options, it uses the most recently built graph.
     """
     from motionloom.formats import check_output, load
 

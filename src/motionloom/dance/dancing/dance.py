@@ -21,9 +21,10 @@ from motionloom.dance.motion_beats.landings import (
     foot_landings,
     group_fit,
     landing_events,
+    toe_landings,
 )
 from motionloom.dance.motion_beats.scores import BeatScore, beat_score
-from motionloom.dance.music import Music, audible, load_music
+from motionloom.dance.music import Music, audible
 from motionloom.dance.settings import DanceSettings
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance
@@ -95,12 +96,21 @@ class Dance:
         return beat_score(self.music.inner_beats(motion.duration), there, fps=motion.fps)
 
     def landings(self) -> LandingFit:
-        """Compare the detected foot landings of all characters with the beats of the music."""
+        """Compare the foot landings of all characters with the beats of the music.
+
+        Landings are times at which toes come to rest. The clock of the dance is corrected with
+        other events, the contacts of the feet.
+        """
         return self._landings
 
     @cached_property
     def _landings(self) -> LandingFit:
         return music_landings(self.motions, self.music)
+
+    @cached_property
+    def contact_landings(self) -> LandingFit:
+        """Comparison of the starts of foot contacts with the beats, which corrects the clock."""
+        return music_landings(self.motions, self.music, detect=foot_landings)
 
     def sound(self, path: Path) -> Path:
         """Return the path of the music as audio; a MIDI score is written to `path` as tones."""
@@ -142,7 +152,7 @@ def dance(
     Motion('dance', 360 frames at 30 fps = 12.00 s, 21 joints)
     """
     chosen = settings or DanceSettings()
-    piece = music if isinstance(music, Music) else load_music(music)
+    piece = music if isinstance(music, Music) else choreography.music(music, seconds=chosen.seconds)
     steps = choreography if chosen.skeleton is None else choreography.onto(chosen.skeleton)
     path = None if chosen.follow is None else _checked_path(chosen.follow)
     seconds = piece.seconds if chosen.seconds is None else chosen.seconds
@@ -159,13 +169,14 @@ def dance(
             player = DancePlayer(
                 steps, clock, seed=seed, first_beat=first, phrases=chosen.phrases,
                 loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.path.blend,
-                bend=chosen.path.bend, avoid=rough | stumbles,
+                bend=chosen.path.bend, prefer=chosen.path.prefer, avoid=rough | stumbles,
+                inertialize=chosen.inertialize, one_movement=chosen.one_movement,
             )  # fmt: skip
             frames = frame_count(seconds, None, player.fps)
             motions, nodes, movements = _recorded(player, frames, path, progress)
             made = Dance(motions, piece, nodes, steps)
             worst, bad = _rough_seams(motions, movements, steps)
-            share = made.landings().share if landed else 0.0
+            share = made.contact_landings.share if landed else 0.0
             score = (max(worst, steps.max_seam or 0.0), -share)
             if best is None or score < least:
                 best, least, kept = made, score, set(stumbles)
@@ -207,7 +218,7 @@ def dance(
 
 def _lands(made: Dance, few: float = 1.0) -> float:
     """Return the share of landings that are on beats, or `few` if there are too few landings."""
-    landed = made.landings()
+    landed = made.contact_landings
     return landed.share if landed.total >= FEWEST_LANDINGS else few
 
 
@@ -308,7 +319,7 @@ def _corrected(
     positions = np.arange(len(music.beats), dtype=np.float64)
     for left in range(settings.clock.corrections, -1, -1):
         if landed:
-            events, score = _landing_events(made.motions), made.landings().share
+            events, score = _landing_events(made.motions), made.contact_landings.share
         else:
             events = found_beats(made.motions, music)
             score = made.score(detected=events).f_measure
@@ -329,7 +340,7 @@ def _landings_decide(made: Dance, settings: DanceSettings) -> bool:
     """
     if settings.clock.align != "landings":
         return False
-    landings = made.landings()
+    landings = made.contact_landings
     agree = landings.share >= _AGREE and made.score().f_measure >= _AGREE
     return landings.total >= FEWEST_LANDINGS and not agree
 
@@ -384,15 +395,20 @@ def beats_on_time(
     return len(expected), beat_score(expected, there, fps=motions[0].fps).matched
 
 
-def music_landings(motions: Sequence[Motion], music: Music) -> LandingFit:
-    """Compare the detected foot landings of characters with the beats of the music.
+def music_landings(
+    motions: Sequence[Motion],
+    music: Music,
+    *,
+    detect: Callable[[Motion], Array] = toe_landings,
+) -> LandingFit:
+    """Compare the foot landings that `detect` finds with the beats of the music.
 
     Unlike `beats_on_time`, this does not depend on the analysis of motion beats. A beat counts
     once for all characters. Beats in the first and last half second do not count.
     """
     seconds, fps = motions[0].duration, motions[0].fps
     beats = music.beats[(music.beats >= 0.0) & (music.beats <= seconds)]
-    landed = [foot_landings(motion) for motion in motions]
+    landed = [detect(motion) for motion in motions]
     return group_fit(landed, beats, music.inner_beats(seconds), fps=fps)
 
 

@@ -73,6 +73,8 @@ class DancePlayer(Player):
         Blend weights of a steered dance; see `DanceNode.weights_for`.
     bend : bool
         Turn and shift a steered dance; see `DanceSteering`.
+    prefer : bool
+        Prefer nodes whose movements end near the goal of a steered dance.
     avoid : iterable of (int, int)
         Pairs of movements of which the second must not follow the first.
     inertialize : bool
@@ -105,6 +107,7 @@ class DancePlayer(Player):
         dynamics: float = 0.0,
         blend: str = "least_squares",
         bend: bool = True,
+        prefer: bool = True,
         avoid: Iterable[tuple[int, int]] = (),
         inertialize: bool = True,
         one_movement: bool = True,
@@ -133,6 +136,7 @@ class DancePlayer(Player):
             bend=bend,
         )
         self._blend, self._inertialize, self._one_movement = blend, inertialize, one_movement
+        self._prefer = prefer
         self._seams = self._seam_table(avoid)
         self._phrases = choreography.phrases(phrases) if phrases > 1 else None
         self._loudness = _standard(np.asarray(() if loudness is None else loudness, np.float64))
@@ -240,7 +244,8 @@ class DancePlayer(Player):
                 )
                 for k in np.flatnonzero(likelihoods).tolist()
             }  # fmt: skip
-            self._node = self._drawn(likelihoods, {k: miss for k, (_, miss) in blends.items()})
+            misses = {k: miss for k, (_, miss) in blends.items()} if self._prefer else None
+            self._node = self._drawn(likelihoods, misses)
             self._weights = blends[self._node][0]
         node = self._current
         fade = self._fade(before)

@@ -20,7 +20,6 @@ from motionloom.dance.motion_beats.candidates import (
     Candidates,
     candidate_beats,
     smooth_angles,
-    stillness,
 )
 from motionloom.dance.motion_beats.landings import (
     LandingFit,
@@ -234,20 +233,19 @@ def analyze_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
             f"{first.name or 'the motion'}; got {settings.first_beat:g} s"
         )
     candidates = candidate_beats(
-        motions, weights=settings.weights, kind=settings.candidates, weighted=settings.weighted
-    )
+        motions, weights=settings.weights, kind=settings.candidates, weighted=settings.weighted,
+        smoothing=settings.smoothing, min_turn=settings.min_turn,
+    )  # fmt: skip
     signal = superposed(candidates)
     possible = _possible_periods(motions, candidates, signal, settings)
     if not possible:
         return _no_beats(candidates, first, longest)
     possible, reference, times = _beats_of(candidates, signal, possible, settings)
-    if settings.candidates == "acceleration" and settings.midway and settings.first_beat is None:
-        reference, times = _midway(reference, times, stillness(motions), first.fps)
     best = possible[0]
     given = settings.bpm is not None or settings.first_beat is not None
-    period = best.seconds if given else _refined(best, times)
+    period = best.seconds
     if not given and settings.period == "combined":
-        period = step_period(period, candidates.feet)
+        period = step_period(_refined(best, times), candidates.feet)
     sure = _confidence(
         best, contrast(signal, shortest=shortest, longest=longest), len(times), candidates.seconds
     )
@@ -273,9 +271,8 @@ def _possible_periods(
     first = motions[0]
     fast, slow = (60.0 / float(tempo) for tempo in reversed(settings.tempo_bpm))
     likeness = _likeness(motions) if settings.period == "combined" else None
-    possible = periods(
-        signal, likeness, rate=first.fps, shortest=fast, longest=min(slow, 0.6 * first.duration)
-    )
+    longest = slow if likeness is None else min(slow, 0.6 * first.duration)
+    possible = periods(signal, likeness, rate=first.fps, shortest=fast, longest=longest)
     if settings.bpm is not None:
         exact = Period(
             60.0 / settings.bpm, max((period.strength for period in possible), default=1.0)
@@ -409,36 +406,6 @@ def _likeness(motions: list[Motion]) -> Array:
     return 0.3 * self_similarity(swings, **options) + 0.7 * self_similarity(speeds, **options)
 
 
-def _midway(reference: Array, times: Array, still: Array, fps: float) -> tuple[Array, Array]:
-    """Move all beats to the middle between two beats if the body is slower there."""
-    between = 0.5 * (times[1:] + times[:-1])
-    frames = np.arange(len(still)) / fps
-    slow_on, slow_between = (
-        float(np.mean(np.interp(at, frames, still))) if len(at) else 0.0 for at in (times, between)
-    )
-    if slow_between <= slow_on:
-        return reference, times
-    return tuple(  # type: ignore[return-value]
-        _within(
-            [
-                1.5 * grid[0] - 0.5 * grid[1],
-                *0.5 * (grid[1:] + grid[:-1]),
-                1.5 * grid[-1] - 0.5 * grid[-2],
-            ],
-            float(frames[-1]),
-        )
-        for grid in (reference, times)
-    )
-
-
-def _within(times: Sequence[float], seconds: float) -> Array:
-    """Drop times that are clearly outside the motion, and clip the others to it."""
-    out = np.asarray(times, np.float64)
-    gap = float(np.median(np.diff(out)))
-    out = out[(out > -0.1 * gap) & (out < seconds + 0.1 * gap)]
-    return np.clip(out, 0.0, seconds)
-
-
 def _counted(
     candidates: Candidates, signal: Array, period: float, settings: BeatSettings
 ) -> tuple[Array, Array]:
@@ -446,6 +413,8 @@ def _counted(
     reference = _reference(candidates, signal, period, steady=settings.steady)
     own = OWN if settings.weighted else 0.0
     times = huber_beats(candidates, reference, own_weight=own)
+    if not settings.extrapolate:
+        return reference, times
     return reference, _edges(times, reference, period, candidates.seconds)
 
 

@@ -5,9 +5,10 @@ of every joint is one signal. Each of its significant extrema is a candidate, we
 prominence in radians. Foot landings are also candidates. Most candidates of a rhythmic motion
 gather around its beats; the others are scattered (Kim, Park and Shin 2003, section 3.1).
 
-The paper instead uses the zero crossings of the angular acceleration, where a swing is fastest or
-has come to rest. In a simple swing, a zero crossing is half a swing away from the change of
-direction. ``kind="acceleration"`` selects the zero crossings.
+The paper describes candidates as changes of direction. All zero crossings of the angular velocity
+are selected by ``kind="velocity"``, with ``smoothing=0`` and ``min_turn=0``. Its equation (2),
+however, is the angular acceleration, which is zero where a swing is fastest, half a swing away from
+the change of direction. ``kind="acceleration"`` selects these zero crossings.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.dance.motion_beats.landings import side_landings
+from motionloom.dance.settings import MIN_TURN
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.smoothing import gaussian_smooth
@@ -29,13 +31,11 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[np.float64]
-Kind = Literal["turns", "acceleration"]
+Kind = Literal["turns", "velocity", "acceleration"]
 
 # Width of the Gaussian smoothing in seconds, which removes marker noise and keeps extrema in place.
 # The larger width is used if the noise between neighboring frames exceeds `_NOISY` radians.
 SMOOTHING, _SMOOTHING_NOISY, _NOISY = 0.04, 0.06, 0.02
-# Minimum prominence of an extremum in radians (3.4 degrees). Smaller movements are involuntary.
-EVIDENT = 0.06
 # Minimum prominence in standard deviations of the noise that remains after smoothing.
 _ABOVE_NOISE = 4.0
 _LARGEST = 1.0  # radians: limits the weight of a single glitch
@@ -92,7 +92,7 @@ def candidate_beats(
     kind: Kind = "turns",
     weighted: bool = True,
     smoothing: float | None = None,
-    evident: float = EVIDENT,
+    min_turn: float = MIN_TURN,
 ) -> Candidates:
     """Find the candidate beats of one character, or of several that move together.
 
@@ -102,16 +102,16 @@ def candidate_beats(
         Motions with the same frame rate and length.
     weights : dict, optional
         Maps a role or joint name to a factor for the weights of its candidates; 0 ignores a joint.
-    kind : {"turns", "acceleration"}
-        ``"turns"`` finds changes of direction and landings; ``"acceleration"`` finds sign changes
-        of the angular acceleration, as in the paper.
+    kind : {"turns", "velocity", "acceleration"}
+        ``"turns"`` finds changes of direction and landings; ``"velocity"`` finds only changes of
+        direction, as in the paper; ``"acceleration"`` finds sign changes of the angular
+        acceleration, as in equation (2) of the paper.
     weighted : bool
-        If False, all candidates have the same weight and the components of a joint form one
-        signal, as in the paper.
+        If False, all candidates have the same weight, as in the paper.
     smoothing : float, optional
         Standard deviation of the Gaussian that smooths the angles, in seconds; 0 turns smoothing
         off, as in the paper. Default: 0.04, or 0.06 in noisy takes.
-    evident : float
+    min_turn : float
         Minimum prominence of an extremum and minimum range of a signal, in radians. With 0, as in
         the paper, joints that hardly move also count.
 
@@ -133,7 +133,7 @@ def candidate_beats(
         noise = _noise(motion)
         factors = _factors(motion, weights)
         for column in range(angles.shape[1]):
-            least = max(evident, _ABOVE_NOISE * noise[column]) if evident > 0.0 else 0.0
+            least = max(min_turn, _ABOVE_NOISE * noise[column]) if min_turn > 0.0 else 0.0
             factor = factors[column // 3]
             if factor <= 0.0 or np.ptp(angles[:, column]) < least:
                 continue
@@ -142,8 +142,7 @@ def candidate_beats(
                 where, size = _inflections(angles[:, column], where, size)
             size = factor * np.minimum(size, _LARGEST)
             weight = size if kind == "acceleration" else size * _at(still, where)
-            signal = offset + (column if weighted else column - column % 3)
-            parts.append((where / motion.fps, size, weight, signal))
+            parts.append((where / motion.fps, size, weight, offset + column))
         if kind == "turns":
             feet.append(side_landings(motion))
             landed = np.sort(np.concatenate(feet[-1]))

@@ -7,6 +7,11 @@ moves most on downbeats. A dance that sways from foot to foot on every beat look
 the music is in 4/4. Bars of five to eight beats must repeat clearly better than all shorter bars.
 Bars of six and eight are also accepted if the second half is not the mirror image of the first, as
 it is in a waltz.
+
+Steps repeat more exactly than arms and turns. If six steps take four or eight beats
+(`motionloom.dance.motion_beats.steps`), as in salsa, the meter divides this number. With eight
+beats, a bar is half of them: three steps and a pause, which the next bar repeats with the other
+foot.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from numpy.typing import NDArray
 
 from motionloom.dance.motion_beats.beats import Beats
 from motionloom.dance.motion_beats.candidates import smooth_angles
+from motionloom.dance.motion_beats.steps import step_cycle
 from motionloom.errors import RoleError
 from motionloom.motion import Motion
 
@@ -28,6 +34,8 @@ METERS = (2, 3, 4, 5, 6, 7, 8)
 _LONGEST_SCORED = 4
 _EXACT = 0.9  # minimum self-similarity of an exact repetition; walks have 0.97, dances 0.6
 _CLEAR = 0.2  # minimum advantage of a long bar over shorter ones; the groove has 0.14 for 8 beats
+_CYCLES = (4, 8)  # beats in six quick and slow steps; six even steps have six beats
+_NEAR = 0.03  # maximum deviation of the step cycle from a whole number of beats, as a fraction
 _MIRRORED = 0.4  # limit of the self-similarity with the mirror image half a bar later; waltz: 0.7
 
 
@@ -76,11 +84,15 @@ def usual_meter(takes: Sequence[tuple[Sequence[Motion], Beats]]) -> int:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """Scores of short meters, and the self-similarity after each number of beats, also mirrored."""
+    """Scores of short meters, and the self-similarity after each number of beats, also mirrored.
+
+    `cycle` is the number of beats in six quick and slow steps, or 0 if there is no such cycle.
+    """
 
     scores: dict[int, float]
     alike: dict[int, float]
     mirrored: dict[int, float]
+    cycle: int = 0
 
     @classmethod
     def of(
@@ -102,7 +114,7 @@ class _Evidence:
             later = [meter] if meter == 2 or meter > _LONGEST_SCORED else [meter, 2 * meter]
             repeat = max(alike.get(lag, 0.0) for lag in later)
             scores[meter] = float(repeat) + 0.5 * _inequality(accents, meter)
-        return cls(scores, alike, mirrored)
+        return cls(scores, alike, mirrored, _cycle_beats(beats))
 
     @classmethod
     def total(cls, seen: Sequence[tuple[_Evidence, int]]) -> _Evidence:
@@ -113,19 +125,30 @@ class _Evidence:
             beats = sum(count for _, count in parts)
             return {k: sum(p.get(k, 0.0) * count for p, count in parts) / beats for k in keys}
 
-        return cls(*(mean([(getattr(evidence, name), count) for evidence, count in seen])
-                     for name in ("scores", "alike", "mirrored")))  # fmt: skip
+        cycles = {
+            cycle: sum(count for evidence, count in seen if evidence.cycle == cycle)
+            for cycle in sorted({evidence.cycle for evidence, _ in seen})
+        }
+        return cls(
+            mean([(evidence.scores, count) for evidence, count in seen]),
+            mean([(evidence.alike, count) for evidence, count in seen]),
+            mean([(evidence.mirrored, count) for evidence, count in seen]),
+            max(cycles, key=lambda cycle: cycles[cycle]),
+        )
 
     def best(self, meters: Sequence[int]) -> int:
         """Return the meter with the most evidence."""
+        meters = [meter for meter in meters if not self.cycle % meter] or meters
         for meter in sorted(meters):
             if meter in self.scores and self.alike.get(meter, 0.0) >= _EXACT and self._whole(meter):
                 return meter
         longer = [m for m in meters if m > _LONGEST_SCORED and m in self.scores and self._clear(m)]
         if longer:
             return max(longer, key=lambda meter: self.alike[meter])
-        short = {m: score for m, score in self.scores.items() if m <= _LONGEST_SCORED}
-        scores = short or self.scores
+        scored = {m: score for m, score in self.scores.items() if m in meters}
+        if self.cycle // 2 in scored and self.cycle == max(_CYCLES):
+            return self.cycle // 2
+        scores = {m: score for m, score in scored.items() if m <= _LONGEST_SCORED} or scored
         return max(scores, key=lambda m: (scores[m], -m)) if scores else min(meters)
 
     def _clear(self, meter: int) -> bool:
@@ -136,6 +159,13 @@ class _Evidence:
         """Return whether a bar is a whole, rather than two bars of which the second is mirrored."""
         half, rest = divmod(meter, 2)
         return rest > 0 or half == 1 or self.mirrored.get(half, 0.0) < _MIRRORED
+
+
+def _cycle_beats(beats: Beats) -> int:
+    """Return the number of beats in six quick and slow steps, or 0 if there is no such cycle."""
+    cycle = step_cycle(beats.candidates.feet, beats.seconds)
+    count = 0.0 if cycle is None else cycle.seconds / beats.period
+    return next((n for n in _CYCLES if abs(count / n - 1.0) <= _NEAR), 0)
 
 
 def downbeat(beats: Beats, meter: int) -> int:

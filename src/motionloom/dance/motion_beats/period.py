@@ -143,8 +143,8 @@ def periods(
     signal : ndarray, shape (M,)
         Signal, as returned by `superposed`.
     likeness : ndarray, shape (L,), optional
-        Result of `self_similarity`, with `rate` lags per second. If omitted, only the peaks of the
-        periodogram are used, equation (6).
+        Result of `self_similarity`, with `rate` lags per second. If omitted, the best period is
+        that of the highest power of the periodogram, equation (6).
     rate : float
     shortest, longest : float
         Range of plausible periods, in seconds.
@@ -159,11 +159,11 @@ def periods(
     seconds, power = 1.0 / frequencies[inside], power[inside]
     if len(power) < 3 or power.max() <= 0.0:
         return []
-    if likeness is None:
-        return _distinct(
-            sorted(_spectral(seconds, power / power.max()), key=lambda peak: -peak.strength),
-            shortest, longest,
-        )  # fmt: skip
+    if likeness is None:  # equation (6): the highest power, even at an end of the range
+        power = power / power.max()
+        top = int(np.argmax(power))
+        peaks = [Period(float(seconds[top]), 1.0), *_spectral(seconds, power)]
+        return _distinct(sorted(peaks, key=lambda peak: -peak.strength), shortest, longest)
     comfort = np.exp(-0.5 * (np.log2(seconds / COMFORTABLE) / OCTAVES) ** 2)
     weighed = power * comfort
     weighed = weighed / weighed.max()

@@ -378,15 +378,16 @@ def combined_graph(
         Weight of behavior, 0 to 1 (w2 in the paper). The weight of smoothness, w1, is ``1 -
         behavior``.
     min_likelihood : float, optional
-        Edges with a lower likelihood are dropped. Default: 0.05, or the likelihood of a random
-        edge if there are more than 20 groups, so that a large graph remains connected.
+        Edges with a lower likelihood are dropped. Default: 0.05 or, in a large graph, the
+        likelihood of an edge of average smoothness that does not occur in the takes, so that the
+        graph remains connected.
     names : sequence of str, optional
         Names of the nodes. Default: ``m1``, ``m2``, ...
     """
     if not 0.0 <= behavior <= 1.0:
         raise InvalidInput(f"behavior must be between 0 and 1; got {behavior:g}")
     if min_likelihood is None:
-        min_likelihood = min(_LIKELY, 1.0 / max(len(members), 1))
+        min_likelihood = min(_LIKELY, (1.0 - behavior) / max(len(members), 1))
     if not 0.0 <= min_likelihood < 1.0:
         raise InvalidInput(f"min_likelihood must be at least 0 and below 1; got {min_likelihood:g}")
     smooth, observed = np.asarray(kinematic, np.float64), np.asarray(behavioral, np.float64)

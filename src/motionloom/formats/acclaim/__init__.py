@@ -1,4 +1,4 @@
-"""Acclaim files: a skeleton (``.asf``) and its motions (``.amc``)."""
+"""Acclaim files: skeletons (``.asf``) and their motions (``.amc``)."""
 
 from motionloom.formats.acclaim.reader import read
 

@@ -198,7 +198,7 @@ def _poses(
 
 
 def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: int) -> int:
-    """Return the number of frames, including missing ones. Raise if too many are missing."""
+    """Return the number of frames, including missing ones; raise if too many are missing."""
     count = int(times[-1]) + 1
     missing = count - len(times)
     if missing:
@@ -215,7 +215,7 @@ def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: in
 
 
 def _places(times: NDArray[np.int64], count: int):
-    """Return the known frames before and after each frame, and its position between them."""
+    """Return the known frames before and after each frame, and its fraction of the way between."""
     wanted = np.arange(count)
     after = np.clip(np.searchsorted(times, wanted), 0, len(times) - 1)
     before = np.where(times[after] > wanted, np.maximum(after - 1, 0), after)
@@ -224,7 +224,7 @@ def _places(times: NDArray[np.int64], count: int):
 
 
 def _check_still(name: str, dof, values, path: Path, *, is_root: bool) -> None:
-    """Raise if a bone below the root translates or changes length."""
+    """Raise an error if a bone below the root translates or changes length."""
     for column, word in enumerate(dof):
         if not word.startswith("r") and not (is_root and word != "l") and values[:, column].any():
             raise MotionFormatError(
@@ -248,14 +248,14 @@ def _unit(acclaim: AcclaimSkeleton, skeleton: Skeleton) -> Unit:
 
 @dataclass(frozen=True)
 class AcclaimFrames:
-    """Values of all bones in all frames of an AMC file.
+    """The values for all bones in all frames of an AMC file.
 
     Attributes
     ----------
     numbers : ndarray of int, shape (F,)
         Frame numbers in increasing order. Some may be missing.
     values : ndarray, shape (F, C)
-        One column per degree of freedom, grouped by bone. NaN where a bone has no line.
+        One column per degree of freedom, grouped by bone. Values are NaN where a bone has no line.
     degrees : bool or None
         True if the header says that angles are in degrees, None if it does not say.
     """
@@ -266,7 +266,7 @@ class AcclaimFrames:
 
 
 def read_frames(data: bytes, bones: list[Bone], path: Path, repairs: Repairs) -> AcclaimFrames:
-    """Parse the frames of an AMC file for the bones of its skeleton."""
+    """Parse the frames in an AMC file, given the bones of its skeleton."""
     if b"\r" in data and b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     degrees, start = _header(data, repairs)
@@ -322,7 +322,7 @@ def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
 
 
 def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64], int]:
-    """Blank out names. Return the kind of each line and the offset of the first unknown name."""
+    """Blank out the names; return each line's kind and the offset of the first unknown name."""
     names = [bone.name.encode() for bone in bones]
     starts = offsets_of([len(name) for name in names])
     letters = np.frombuffer(b"".join(names), np.uint8)
@@ -395,7 +395,7 @@ def _blank_names(body, letters, starts, lines):
 
 
 def _check_counts(rows, kinds, lines, bones: list[Bone], path: Path) -> None:
-    """Raise unless every line has one value per degree of freedom of its bone."""
+    """Raise an error unless every line has one value per degree of freedom of its bone."""
     lengths = np.diff(rows.line_starts)
     wanted = np.array([*(len(bone.dof) for bone in bones), 0, 1, 0])  # -2: a frame number
     odd = np.flatnonzero(lengths != wanted[kinds])

@@ -26,7 +26,7 @@ _DOF = ("rx", "ry", "rz", "tx", "ty", "tz", "l")
 
 @dataclass
 class Bone:
-    """A bone: its direction at rest and the axes of its rotations.
+    """A bone, with its direction at rest and its rotation axes.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Bone:
     frame : ndarray, shape (4,)
         Rotation ``wxyz`` from the axes of the bone to world axes.
     dof : tuple of str
-        Names of the values that a line of an AMC file has for this bone, in order. Possible names
+        Names of the values on this bone's lines in an AMC file, in order. Possible names
         are ``rx ry rz tx ty tz l``.
     """
 

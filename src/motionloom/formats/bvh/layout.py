@@ -1,11 +1,11 @@
-"""Layout of a BVH file: the tree, columns and skeleton that its hierarchy defines, cached.
+"""Layout of a BVH file: the tree, columns and skeleton that its hierarchy defines.
 
 All takes of a performer usually have the same hierarchy. The most recent layouts are cached with
 their skeletons and roles, so that motions of one performer share them.
 
 Programs write nearly every file in a regular form. This module parses a regular hierarchy block by
 block with one regular expression, ten times faster than word by word. All other hierarchies are
-left to `motionloom.formats.bvh.hierarchy`, which repairs or reports irregularities.
+handled by `motionloom.formats.bvh.hierarchy`, which repairs or reports irregularities.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def plain_layout(hierarchy: str) -> Layout | None:
 
 
 class Layout:
-    """Tree of a figure and the columns of its channel table. Layouts are immutable.
+    """A figure's tree and the columns of its channel table. Layouts are immutable.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Reader for BVH files.
 
 Deviations from the specification that can be read in only one way are repaired and recorded. All
-others raise an error with file and line. Position channels replace OFFSET on every joint, as in
-Blender.
+others raise an error that names the file and line. Position channels replace OFFSET on every joint,
+as in Blender.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text of a BVH file: decoding, splitting into parts, and parsing the table of channel values."""
+"""BVH text: decoding, splitting into parts, and parsing the table of channel values."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
 
 
 def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
-    """Find the word MOTION. Its usual spelling is found without a regular expression."""
+    """Find the word MOTION. The common spelling is found without a regular expression."""
     place = data.find(b"\nMOTION") + 1
     if place and b"motion" not in data[:place].lower():
         match = _MOTION_LINE.match(data, place)
@@ -339,7 +339,7 @@ def _declared_frames(text: BvhText, path, repairs: Repairs) -> int | None:
 
 
 def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial):
-    """Return the values of a table whose lines are not rows, if only one way to split them fits."""
+    """Return the values of a table whose lines are not rows, if only one split is possible."""
     total = len(rows.values)
     last = len(lengths) - 1
     whole = total // width

@@ -1,4 +1,4 @@
-"""Writers for BVH files: a whole motion at once, or block by block with little memory.
+"""BVH writers, for whole motions or for writing block by block with little memory.
 
 They use the dialect that all readers accept. The root has a zero OFFSET and six channels, positions
 first. Every other joint has three rotations, in the same order. Every leaf has an End Site.
@@ -72,7 +72,7 @@ def bvh_file(path: str | Path) -> Iterator[TextIO]:
 
 
 def head(skeleton, moving, order, meters, frames: int, seconds: str) -> Iterator[str]:
-    """Return the lines before the rows. `moving` (J,) marks joints with position channels."""
+    """Return the lines that precede the rows. `moving` (J,) marks joints with position channels."""
     yield "HIERARCHY\n"
     yield from _hierarchy(skeleton, moving, order, meters)
     yield f"MOTION\nFrames: {frames}\nFrame Time: {seconds}\n"
@@ -130,7 +130,7 @@ def _children(skeleton: Skeleton) -> list[list[int]]:
 
 
 def rows(table: NDArray[np.float64]):
-    """Format a table of channel values as lines of text."""
+    """Format a channel value table as lines of text."""
     template = " ".join(["%.6f"] * table.shape[1]) + "\n"
     return (template % tuple(row) for row in table.tolist())
 

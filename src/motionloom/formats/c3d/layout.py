@@ -1,11 +1,11 @@
-"""Header, parameters and layout of a C3D file, in any of three byte orders.
+"""Header, parameters and layout of C3D files, in any of three byte orders.
 
-Everything is read from slices of the file's bytes, and sizes stated by the file are never trusted.
+Everything is read from slices of the file's bytes, and sizes stated in the file are never trusted.
 A parameter is a value with up to seven dimensions in a named group.
 
 The header and the parameters both state how many points and analog values a frame has, where the
 data start, whether they are floating point, and how many frames there are. Some programs write one
-of the two incorrectly. The MotionMonitor, for example, writes the number of analog channels where
+of the two incorrectly. MotionMonitor, for example, writes the number of analog channels where
 the number of values per frame (channels times samples) belongs. The data show which statement is
 true. The right layout fills the file, and points move little from one frame to the next, whereas a
 wrong layout mixes the coordinates of different points.
@@ -45,7 +45,7 @@ class DataLayout:
     start : int
         First byte of the data.
     is_float : bool
-        True if values are single precision, False for 16-bit integers.
+        True if the values are single-precision numbers, False if they are 16-bit integers.
     """
 
     points: int
@@ -166,7 +166,7 @@ def _fits(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
 
 
 def _roughness(data: bytes, head: C3dHeader, layout: DataLayout) -> float:
-    """Return the median step of a point between frames, relative to the extent of the points.
+    """Return the median point movement between frames, relative to the extent of the points.
 
     The result is 0 if there are too few frames to judge, and infinite if most values are not
     finite.

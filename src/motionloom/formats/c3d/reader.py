@@ -211,7 +211,7 @@ def _long_field(head: C3dHeader, name: str) -> int:
 
 
 def _labels(head: C3dHeader, points: int, repairs: Repairs) -> list[str]:
-    """Return one unique label per point. LABELS holds 255, and LABELS2, LABELS3, ... continue."""
+    """Return a unique label for each point, from LABELS and, beyond 255, from LABELS2, ..."""
     listed = head.strings("POINT", "LABELS")
     number = 2
     while ("POINT", f"LABELS{number}") in head.parameters:

@@ -1,7 +1,7 @@
 """Reading files in a separate process.
 
 USD and FBX are read by C and C++ libraries, which a damaged file can crash. They therefore run in a
-separate process. A script that imports nothing from motionloom reads the file, writes plain arrays
+separate process. A script that does not import motionloom reads the file, writes plain arrays
 to another file, and prints one line of JSON to its standard output. The environment variable
 ``MOTIONLOOM_READ_SECONDS`` limits its time, and its memory is also limited.
 """

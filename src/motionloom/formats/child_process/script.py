@@ -1,4 +1,4 @@
-"""Main script of the separate process. It reads a file with another script; see `child_process`.
+"""Main script of the separate process, which runs a reader script; see `child_process`.
 
 Neither script imports motionloom. The other script has a function ``read``, which takes a request
 and returns metadata, and an exception ``REFUSED``, which says why a file cannot be read.
@@ -13,7 +13,7 @@ import sys
 
 
 def main(request: dict) -> None:
-    """Run ``read`` of the requested script, and print the answer as one line of JSON."""
+    """Run the requested script's ``read`` function, and print its result as one line of JSON."""
     script = runpy.run_path(request["script"])
     try:
         import resource

@@ -49,7 +49,8 @@ def read(
 
     `skeleton` is the name of the skeleton's root, or the namespace before the colon in that name.
     `animation` is the name of a take (animation stack). The default rate is that of evenly spaced
-    keys, or the rate of the file if there are none. `unit` and `up` override the file.
+    keys, or the file's frame rate if there are none. `unit` and `up` override the values in the
+    file.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -119,7 +120,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
 
 
 def _points(facts, names: list[str], numbers: dict[str, int], joints: NDArray, exact: NDArray):
-    """Map each joint in the file, or its nearest ancestor, to a point of the skeleton.
+    """Map each joint in the file to a skeleton point: its own or that of its nearest ancestor.
 
     Also return which joints matched exactly.
     """

@@ -1,8 +1,8 @@
-"""Writer for FBX files, binary 7400: skeletons, skinned figures, and one or more takes.
+"""Writer for binary FBX 7400 files with skeletons, skinned figures, and one or more takes.
 
-Every joint is a limb node whose local transform is that of the rest pose. Rotations are Euler
-angles in the order XYZ, in degrees, with a linear key in every frame. The figure has a different
-bind pose, which is stored in the skin clusters and in the bind pose of the file.
+Every joint is a limb node whose local transform is that of the rest pose. Rotations are XYZ Euler
+angles, in degrees, with a linear key in every frame. The figure has a different bind pose, which is
+stored in the skin clusters and in the bind pose of the file.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _Draft:
         self.takes: list[tuple[str, int]] = []
 
     def in_file(self, motion: Motion) -> Motion:
-        """Convert a motion to the unit and axes of the file."""
+        """Convert a motion to the file's unit and axes."""
         return scaled_to_meters(from_y_up(motion, self.up), 1.0 / self.meters)
 
     def add_character(
@@ -160,7 +160,7 @@ class _Draft:
         return models[: len(skeleton)]
 
     def _matrices(self, matrices: Array) -> Array:
-        """Convert world matrices (N, 4, 4) from meters, y up, to the unit and axes of the file."""
+        """Convert world matrices (N, 4, 4) from meters, y up, to the file's unit and axes."""
         change = np.eye(4)
         change[:3, :3] = rot.to_matrix(self.turn)
         turned = change @ matrices @ change.T
@@ -351,7 +351,7 @@ class _Draft:
 def euler_curves(rotations: NDArray) -> Array:
     """Convert rotations (T, J, 4) to continuous XYZ Euler angles in degrees, shape (T, J, 3).
 
-    Two triples of angles describe the same rotation. The one closer to the previous frame is used.
+    Two angle triples describe each rotation. The one closer to the previous frame is used.
     """
     angles = _euler_degrees(rotations.astype(np.float64))
     other = np.stack([angles[..., 0] + 180.0, 180.0 - angles[..., 1], angles[..., 2] + 180.0], -1)
@@ -369,7 +369,7 @@ def euler_curves(rotations: NDArray) -> Array:
 
 
 def _tips(skeleton: Skeleton, meters: float) -> list[tuple[int, Array]]:
-    """Return the joints of zero length, and a tip for each (local axes, unit of the file)."""
+    """Return the joints of zero length, and a tip for each, in local axes and file units."""
     tips = []
     offsets, parents = skeleton.point_offsets, skeleton.point_parents
     lengths = np.linalg.norm(offsets, axis=1) * meters

@@ -217,7 +217,7 @@ def _binds(file: GltfFile, skin: dict[str, Any], members: list[int]) -> Array:
 
 
 class _Skins:
-    """Mapping from the joints of skins to the points of a skeleton."""
+    """Mapping from skin joints to skeleton points."""
 
     def __init__(self, file: GltfFile, skeleton: Skeleton) -> None:
         self.file, self.skeleton = file, skeleton
@@ -227,7 +227,7 @@ class _Skins:
         self.world, self.parents = _rest_world(file), node_parents(file)
 
     def point(self, node: int) -> int:
-        """Return the skeleton point of a node, of the nearest node above it, or of the root."""
+        """Return the skeleton point for a node, for its nearest ancestor, or for the root."""
         while node >= 0 and node not in self.points:
             node = self.parents[node]
         return self.points.get(node, 0)

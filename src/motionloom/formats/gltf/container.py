@@ -1,4 +1,4 @@
-"""The glTF container: a JSON document and binary buffers, in one ``.glb`` or as several files.
+"""The glTF container: a JSON document and binary buffers, in one ``.glb`` file or several files.
 
 Every number in the document is checked before use. An index must point into its list, and a view
 must lie within the available bytes.
@@ -146,7 +146,7 @@ class GltfFile:
     # --- bytes ------------------------------------------------------------------------------
 
     def _chunks(self, data: bytes) -> bytes:
-        """Return the JSON chunk of a GLB file. Store the binary chunk in this object."""
+        """Return the JSON chunk of a GLB file, and store its binary chunk in this object."""
         if len(data) < 20:
             self.refuse("the file is truncated within its header")
         version, length = struct.unpack_from("<II", data, 4)
@@ -227,7 +227,7 @@ class GltfFile:
         return buffer[start : start + length]
 
     def size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:
-        """Return a number of bytes or items from an object, or `usual` if it is missing."""
+        """Return a number of bytes or items from an object, or the default `usual` if missing."""
         value = owner.get(key, usual)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**40:
             self.refuse(f"{key} must be a number of bytes or items, found {str(value)[:20]}")

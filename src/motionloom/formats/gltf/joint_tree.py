@@ -1,4 +1,4 @@
-"""The joints of a skeleton among the nodes of a glTF file, and their hierarchy."""
+"""The nodes of a glTF file that are joints of a skeleton, and their hierarchy."""
 
 from __future__ import annotations
 

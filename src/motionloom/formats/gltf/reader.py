@@ -172,7 +172,7 @@ def _extent(
 
 
 def _key_rate(times: NDArray[np.float64]) -> float | None:
-    """Return the rate of evenly spaced keys, or of the median spacing if keys are missing."""
+    """Return the frame rate of the keys, based on the median spacing if some keys are missing."""
     if len(times) < 2:
         return None
     spacing = float(np.median(np.diff(times)))
@@ -229,8 +229,9 @@ def read(
 ) -> Motion:
     """Read one motion from a glTF file; see `motionloom.load` for the options.
 
-    In a file without a skin, the animated nodes are read. The default rate is that of the keys, or
-    30 if there are no keys. The root path includes the motion of the nodes above the root.
+    In a file without a skin, the animated nodes are read. The default frame rate is that of the
+    keys, or 30 fps if there are no keys. The root path includes the motion of the nodes above the
+    root.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -326,7 +327,7 @@ def joint_names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list
 def _chosen(
     file: GltfFile, kind: str, which: str | int | None, warnings: list[str]
 ) -> dict[str, Any] | None:
-    """Find a skin or animation by name or index. The default is the first, or None without any."""
+    """Find a skin or animation by name or index. The default is the first one, or None."""
     items = file.items(kind)
     names = [str(item.get("name", number)) for number, item in enumerate(items)]
     if which is None:

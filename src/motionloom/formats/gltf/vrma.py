@@ -1,4 +1,4 @@
-"""VRM Animation files, ``.vrma``: glTF with a map of human bones, for VRM avatars.
+"""VRM Animation files (``.vrma``): glTF files with a human bone map, for VRM avatars.
 
 Players apply rotations relative to the rest pose, so the specification requires that the nodes rest
 in a T-pose that faces +Z. The writer converts any other rest pose of the skeleton.

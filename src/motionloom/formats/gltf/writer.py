@@ -1,7 +1,7 @@
-"""Writer for glTF files: skeletons, skins, an animation, and figures (`motionloom.character`).
+"""Writer for glTF files with skeletons, an animation, and figures (`motionloom.character`).
 
 Characters with the same skeleton share static data. The vertices and the skin are in the file only
-once, and characters of one color share a mesh.
+once, and characters with the same color share a mesh.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def write(
 ) -> None:
     """Write one motion, or several characters in one scene, as glTF; see `motionloom.save`.
 
-    Each character keeps its skeleton, length and rate, and all characters start at time 0.
+    Each character keeps its skeleton, duration and frame rate, and all characters start at time 0.
     `compact` halves the file size. It causes position errors of at most 0.1 mm.
     """
     document, binary = gltf_document(characters(motion), kind=figure_kind(mesh), compact=compact)

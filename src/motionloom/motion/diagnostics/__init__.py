@@ -1,1 +1,1 @@
-"""Diagnostics of a motion: measurements, issues, repairs and the quality report."""
+"""Motion diagnostics: measurements, issues, repairs and quality reports."""

@@ -139,9 +139,9 @@ def _tpose(measured: Measurements) -> Issue | None:
 
 
 def _rate(measured: Measurements) -> Issue | None:
-    """Check the frame rate: a body in flight falls at 1 g, or at 4 g if played at double speed.
+    """Check the frame rate; a body in flight falls at 1 g, or at 4 g if played at double speed.
 
-    Without a flight phase the evidence is weaker: the ground pushes and does not pull, which limits
+    Without a flight phase, the evidence is weaker: the ground can push but not pull, which limits
     downward and sideways accelerations. Jitter also exceeds these limits, so in this case the issue
     is only a warning and suggests no other rate.
     """
@@ -183,7 +183,7 @@ def _rate(measured: Measurements) -> Issue | None:
 
 
 def _standing(measured: Measurements) -> NDArray[np.bool_]:
-    """Return a mask of the frames in which a foot stands, shape (T,)."""
+    """Return a mask of the frames in which a foot is planted, shape (T,)."""
     if measured.contacts is None:
         return np.zeros(len(measured.motion), np.bool_)
     return measured.contacts.standing("left") | measured.contacts.standing("right")
@@ -218,7 +218,7 @@ def _sides(measured: Measurements) -> Issue | None:
 def _legs_down(rest: Measurements) -> bool:
     """Return whether the rest pose stands upright.
 
-    It does not in LAFAN1, where every bone points along X.
+    In LAFAN1, for example, it does not, because every bone points along X.
     """
     for side in ("left", "right"):
         leg = rest.position(f"{side}_hip")[0] - rest.position(f"{side}_ankle")[0]
@@ -228,7 +228,7 @@ def _legs_down(rest: Measurements) -> bool:
 
 
 def _toes_ahead(measured: Measurements) -> float:
-    """Return the median cosine of the angle between the toes of the lower foot and the heading.
+    """Return the median cosine of the angle between the lower foot's toes and the heading.
 
     The other foot may point anywhere: a sprinter's swinging foot points backward.
     """
@@ -247,7 +247,7 @@ def _toes_ahead(measured: Measurements) -> float:
 def _upright(measured: Measurements) -> NDArray[np.bool_]:
     """Return a mask of the frames in which the hips are well above the lower ankle.
 
-    Cartwheels, splits and swimming carry no information about sides.
+    Cartwheels, splits and swimming do not provide any information about sides.
     """
     hips = 0.5 * (measured.position("left_hip")[:, 1] + measured.position("right_hip")[:, 1])
     ankles = [measured.position(f"{side}_ankle")[:, 1] for side in ("left", "right")]

@@ -1,4 +1,4 @@
-"""Measurements of a motion, on which the checks for issues are based.
+"""Measurements of a motion, used to check it for issues.
 
 They cover the positions of roles, foot contacts, the acceleration of the center of mass, frames in
 which a joint rotates impossibly fast, and the height of the ground relative to y = 0.
@@ -44,7 +44,7 @@ _VISIBLE_LEAP = 0.20  # meters in one frame, in excess of the steps before and a
 
 
 class Measurements:
-    """Measurements of a motion of T frames, each computed on first use.
+    """Measurements of a motion with T frames, each computed on first use.
 
     They describe only the body, so joints above the hips are excluded.
     """
@@ -121,7 +121,7 @@ class Measurements:
 
     @cached_property
     def turn_frames(self) -> NDArray[np.intp]:
-        """Sorted frames of all `turns`."""
+        """Frames of all `turns`, sorted."""
         if not self.turns:
             return np.zeros(0, np.intp)
         return np.unique(np.concatenate(list(self.turns.values())))

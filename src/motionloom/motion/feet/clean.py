@@ -1,15 +1,15 @@
-"""Foot-skate cleanup for whole motions.
+"""Foot-skate cleanup of whole motions.
 
-During every contact the ball of the foot is held at one point. While the heel is also down, the
-foot keeps one orientation, and neither part slides. Inside the contacts, the correction that holds
-the captured foot in place is known. Between them it follows the curve of least bending through the
-known values, and it vanishes a short time away from any contact. The foot eases in and out, and
-the rest of its path stays as captured.
+During every contact, the ball of the foot is held at one point. While the heel is also down, the
+foot keeps one orientation, so that neither part slides. Within contacts, the correction that holds
+the captured foot in place is known. Between contacts, the correction follows the curve of least
+bending through the known values, and it vanishes a short time away from any contact. The foot thus
+eases in and out, and the rest of its path stays as captured.
 
-Legs do not stretch. A straight leg would have to bend its knee by many degrees to move its ankle
-by a few millimeters. The root therefore follows the locked feet first [1]_, and it is lowered
-where a foot is still out of reach; both changes are smooth. Two-bone inverse kinematics does the
-rest.
+Legs do not stretch. A straight leg would have to bend its knee by many degrees to move its ankle by
+a few millimeters. The root therefore follows the locked feet first [1]_, and it is lowered where a
+foot is still out of reach; both changes are smooth. Two-bone inverse kinematics then moves the
+ankles to their targets.
 
 References
 ----------
@@ -74,12 +74,12 @@ _ENVELOPE_SECONDS = 0.12
 def root_shift(
     limbs: Sequence[Limb], ankles: Sequence[Array], root: Array, standing: Mask, fps: float
 ) -> Array:
-    """Return the root displacement that suits legs with new ankle positions.
+    """Return the root displacement that adapts the body to new ankle positions.
 
-    A least-squares solution over all frames: the distances from hip to ankle change little,
+    This is a least-squares solution over all frames: the distances from hip to ankle change little,
     weighted by how far the knee would have to bend, and the root moves little and smoothly. While a
-    foot stands, jitter of the captured root is removed. The locked foot no longer has this jitter,
-    so the knee would otherwise have to compensate for it.
+    foot is in contact, jitter of the captured root is removed, because the locked foot no longer
+    has this jitter and the knee would otherwise have to compensate for it.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _jitter(root: Array, standing: Mask, fps: float) -> Array:
 
 
 def _stiffness(limb: Limb) -> Array:
-    """Return the squared knee rotation per change in distance (T,); straighter legs are stiffer."""
+    """Return the squared knee rotation (T,) per change in hip-ankle distance; large if straight."""
     span = np.linalg.norm(limb.end - limb.start, axis=-1)
     straight = np.clip(span / limb.length, 0.0, 1.0)
     return 1.0 / np.maximum(1.0 - straight**2, 2e-3)
@@ -161,7 +161,7 @@ def _lowering(limb: Limb, ankle: Array, shift: Array) -> Array:
 
 
 def _envelope(values: Array, width: int) -> Array:
-    """Return a smooth upper envelope of `values` (T,): a maximum filter, then smoothing."""
+    """Return a smooth upper envelope of `values` (T,), by maximum filtering and smoothing."""
     if not np.any(values > 0.0):
         return values
     above = running_maximum(values, 2 * width + 1)
@@ -178,7 +178,7 @@ class CleanReport:
     ----------
     slide_before_m, slide_after_m : float or None
         Mean horizontal travel per contact in meters, before and after the cleanup. Both use the
-        contacts of the original motion, and both are None if it has no contacts.
+        contacts of the original motion, and both are None if there are no contacts.
     speed_before_m_s, speed_after_m_s : float or None
         Median horizontal speed in m/s of heels and balls in contact, before and after the cleanup.
     frames_changed : int

@@ -1,12 +1,12 @@
-"""Foot contacts: the frames in which the heel and ball of each foot stand on the ground.
+"""Foot contacts: the frames in which the heel or ball of a foot is planted on the ground.
 
 A foot in contact is slow and low. *Slow* is decided with two thresholds, which keep noise from
-splitting a contact: it starts where the speed falls below the lower threshold and extends on both
-sides to where the speed passes the higher one. *Low* is relative to the ground under each contact,
-because captured floors tilt by centimeters and people climb stairs: the height of the slow frames
-is the local ground, and frames more than a little above it are not part of the contact.
+splitting a contact: a contact contains frames below the lower threshold and extends on both sides
+to where the speed exceeds the higher one. *Low* is relative to the ground under each contact,
+because captured floors tilt by centimeters and people climb stairs. The height of the slow frames
+defines the local ground, and frames well above it are not part of the contact.
 
-If no foot is slow, the standing foot may be skating: see `motionloom.motion.feet.skating`.
+If neither foot is slow, the supporting foot may be skating; see `motionloom.motion.feet.skating`.
 
 A foot may also be held still in the air. Still feet far above the floor count as contacts only
 while the other foot moves, since one foot has to carry the body.
@@ -64,7 +64,7 @@ _BARE_SHARE = 0.3
 class Plant:
     """A single contact: frames ``[start_frame, end_frame)`` and the point's height in meters.
 
-    If `skating` is True, the foot moves and stands still only relative to the drift of the body.
+    If `skating` is True, the foot moves, but it is still relative to the drift of the body.
     """
 
     start_frame: int
@@ -117,7 +117,7 @@ class FootContacts:
         return tuple((plant.start_frame, plant.end_frame) for plant in self._plants(part))
 
     def standing(self, side: str) -> Mask:
-        """Return a mask of frames with the heel or ball of one side in contact, shape (T,)."""
+        """Return a mask (T,) of frames in which the heel or ball on one side is in contact."""
         return self[f"{side}_heel"] | self[f"{side}_ball"]
 
     def standing_parts(self) -> Mask:
@@ -149,20 +149,20 @@ def foot_contacts(
         Needs the roles ``ankle`` and ``foot`` on both sides. Any frame rate.
     slow, fast : float
         Speeds in m/s. A contact contains a frame slower than `slow` and ends where the point
-        becomes faster than `fast`. In CMU's walks a standing ball moves at 0.02 to 0.10 m/s and
-        exceeds 0.4 m/s within two frames of 1/30 s when it lifts off.
+        becomes faster than `fast`. In CMU walks, a planted ball moves at 0.02 to 0.10 m/s and
+        exceeds 0.4 m/s within two frames (at 30 fps) when it lifts off.
     rise : float
-        Maximum height in meters of the point above the ground of its contact.
+        Maximum height in meters of the point above the local ground.
     above_floor : float
-        Maximum height in meters of that ground above the floor (CMU's floors tilt by up to 5 cm
-        over a take). Higher contacts, such as on stairs, count while the other foot moves.
+        Maximum height in meters of the local ground above the floor (CMU floors tilt by up to 5 cm
+        within a take). Higher contacts, such as on stairs, count only while the other foot moves.
     shortest, gap : float
         Times in seconds. Contacts shorter than `shortest` are dropped, and gaps between contacts
         shorter than `gap` are closed.
     skate : float
-        Highest speed in m/s of a skating foot. If no foot is slow enough, a foot that is slow
-        compared with the swinging one and moves steadily below the hips is also in contact. Use
-        zero for glides, moonwalks and skateboards, where feet are meant to slide.
+        Highest speed in m/s of a skating foot. If neither foot is slow enough, a foot that moves
+        steadily below the hips and more slowly than the other foot is also in contact. Use zero for
+        glides, moonwalks and skateboards, where feet are meant to slide.
 
     Returns
     -------
@@ -301,9 +301,9 @@ def _skating(
     limits: _Limits,
     skate: float,
 ) -> dict[str, list[tuple[int, int]]]:
-    """Find further contacts of each part from feet that move with the drift of the body.
+    """Find additional contacts of feet that move with the drift of the body.
 
-    Only frames in which no foot is slow enough to stand are considered.
+    Only frames in which neither foot is slow enough for an ordinary contact are considered.
     """
     from motionloom.motion.feet.skating import ground_drift
 

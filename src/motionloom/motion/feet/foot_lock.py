@@ -1,7 +1,7 @@
-"""Foot lock for whole motions: target paths for a foot with known contacts.
+"""Foot lock for whole motions: target paths for feet with known contacts.
 
-The ball is held at one point per contact and rolls off over the toes as captured. While the heel
-is also down, the foot does not turn or tilt, and it rocks only slowly. A heel that comes down
+The ball is held at one point per contact and rolls off over the toes as captured. While the heel is
+also down, the foot does not turn or tilt sideways, and it rocks only slowly. A heel that comes down
 before the ball stays in its final position.
 """
 
@@ -150,12 +150,12 @@ def relax_knee(
 ) -> FootPath:
     """Return `path` with knee changes transferred to the foot wherever the foot is free.
 
-    While the heel is up, the ankle can rotate about the ball, and in the air the foot is free.
-    There the knee bends as captured, except for the change in the nearest frames with the heel
-    down. In those frames the knee takes the slow part of the change, and for the rest the ankle
-    rotates about the ball by about a millimeter. `grounds` contains the ground heights (T,) before
-    and after the correction, because a foot in the air may go no deeper below the ground than
-    captured.
+    While the heel is up, the ankle can rotate about the ball, and in the air the foot is free. In
+    these frames, the knee bends as captured, plus the knee change in the nearest frames with the
+    heel down. With the heel down, the knee absorbs the slow part of the change, and for the rest,
+    the ankle rotates about the ball by about a millimeter. `grounds` contains the ground heights
+    (T,) before and after the correction, because a foot in the air may go no deeper below the
+    ground than captured.
     """
     hip = foot.limb.start + shift
     bones = _bones(foot.limb)
@@ -190,7 +190,7 @@ def relax_knee(
 
 
 def raise_toes(before: Motion, after: Motion, side: str, grounds: tuple[Array, Array]) -> Array:
-    """Return the local rotations (T, J, 4) of `after` with toes bent up out of the ground.
+    """Return the local rotations (T, J, 4) of `after`, with the toes bent up out of the ground.
 
     `grounds` contains the ground heights (T,) under the ball before and after the correction. Toes
     may be as far below the ground as captured, but no farther.
@@ -215,7 +215,7 @@ def raise_toes(before: Motion, after: Motion, side: str, grounds: tuple[Array, A
 
 
 def ground_under(plants: Sequence[Plant], levels: Array, frames: int) -> Array:
-    """Return the ground height (T,) under a foot: constant in contacts, linear in between."""
+    """Return the ground height (T,) under a foot, constant in contacts and linear in between."""
     if not plants:
         return np.full(frames, -np.inf)
     times = [t for plant in plants for t in (plant.start_frame, plant.end_frame - 1)]
@@ -250,10 +250,10 @@ def _slow_pitch(sole: Array, mean: Array, ahead: Array) -> Array:
 def _softened_rise(rise: Array, most: float | None) -> Array:
     """Return the height (T,) above ground at which to hold a ball captured at height `rise`.
 
-    A small rise is nearly removed and a large one nearly preserved, so that the ball stands firm
-    but still rolls off over the toes. A ball captured below the ground is raised: completely if it
-    is a few centimeters deep, otherwise as far as the leg allows. `most` limits its distance from
-    the ground.
+    A small rise is nearly removed and a large one nearly preserved, so that the ball stays firmly
+    planted but still rolls off over the toes. A ball captured below the ground is raised,
+    completely if it is a few centimeters deep, otherwise as far as the leg allows. `most` limits
+    its distance from the ground.
     """
     firm = np.where(rise > 0.0, _FIRM_RISE, _FIRM_DEPTH)
     way = rise * np.abs(rise) / (np.abs(rise) + firm)

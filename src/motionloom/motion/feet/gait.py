@@ -6,15 +6,15 @@ size:
 
 - speed is expressed as the Froude number ``v^2 / (g L)`` with the leg length L (Alexander 1989);
 - a walker vaults over a stiff leg: the hips are highest where the feet pass each other. A runner
-  bounces: there the hips are lowest, and they are highest in the flight phase, with the feet far
-  apart (Cavagna, Heglund and Taylor 1977). This needs no foot contacts. Detected contacts are often
-  too short to recognize a flight phase: by a duty factor below 0.5, a quarter of CMU's walks would
-  be runs;
+  bounces: the hips are lowest where the feet pass each other and highest in the flight phase, with
+  the feet far apart (Cavagna, Heglund and Taylor 1977). This criterion does not require foot
+  contacts. Detected contacts are often too short to recognize a flight phase: with the criterion of
+  a duty factor below 0.5, a quarter of the CMU walks would be classified as runs;
 - people prefer to walk at a Froude number of 0.25, change to running near 0.5, and cannot walk
   above 1, where the body would leave the ground (Hreljac 1995; Kram, Domingo and Ferris 1997).
 
-A run at a Froude number below 1, at which walking is still possible, is called a jog. For a leg of
-0.9 m, this is below 3 m/s.
+A run at a Froude number below 1, at which walking is still possible, is called a jog. With a leg
+length of 0.9 m, this is a run below 3 m/s.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def gait_segments(motion: Motion) -> list[tuple[str, int, int]]:
 
 
 def label_gaits(label: str) -> tuple[str, ...]:
-    """Return the gaits that a label denotes, or () if it names no gait or several different ones.
+    """Return the gaits that a label denotes, or () if it does not name a single kind of gait.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def _mean_around(values: NDArray, width: int) -> NDArray[np.float64]:
 
 
 def _without_short(codes: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
-    """Replace each gait that is too short by the previous one, or by the next one at the start."""
+    """Replace each gait that is too short with the previous one, or with the next at the start."""
     ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
     tidy, start, previous = codes.copy(), 0, None
     for end in ends:

@@ -1,10 +1,11 @@
-"""Skating feet: contacts where a foot should stand but moves, and the drift of the body.
+"""Skating feet: contacts in which a foot should be planted but moves, and the body's drift.
 
-After bad retargeting, in the output of neural networks, or when a capture system drifts, a
-standing foot moves at 0.2 to 1 m/s, and a threshold on its speed finds no contact. It is still the
-foot over which the body travels: slow compared with the swinging foot, steady, and below the hips.
-Its velocity, smoothed over time, is the *drift* of the motion. Relative to the drift, a skating
-foot is as still as a standing foot is on the ground, and the same kind of threshold applies.
+After bad retargeting, in the output of neural networks, or when a capture system drifts, the
+supporting foot moves at 0.2 to 1 m/s, so that a speed threshold does not detect the contact. It can
+still be recognized as the foot over which the body travels: it is slower than the swinging foot,
+moves steadily, and is below the hips. Its velocity, smoothed over time, is the *drift* of the
+motion. Relative to the drift, a skating foot is as still as a planted foot is on the ground, and
+the same kind of threshold applies.
 
 Feet do not carry the body in free fall, so flight phases have no drift. Walking in place, as on a
 treadmill, is not changed, and neither is a glide above the speed limit.
@@ -52,7 +53,7 @@ _SMOOTHNESS = 1e-4
 
 
 def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Array, Mask]:
-    """Return the horizontal velocity of the standing foot, and a mask of frames that have one.
+    """Return the horizontal velocity of the supporting foot, and a mask of frames that have one.
 
     Parameters
     ----------
@@ -97,8 +98,8 @@ def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
     """Return a mask (T, 4) of supporting foot parts, at least one per frame outside flight.
 
     Contacts end where a foot rolls or skates a little more than usual, which leaves a walk without
-    a foot on the ground for some frames. In these frames the slowest foot part stands, as long as
-    it is slower than `_SUPPORT_SPEED`, low, and able to carry the body.
+    a foot on the ground for some frames. In these frames, the slowest foot part counts as
+    supporting, as long as it is slower than `_SUPPORT_SPEED`, low, and able to carry the body.
 
     Examples
     --------
@@ -127,10 +128,11 @@ def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
 def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
     """Return the root displacement that removes the drift from the contacts, shape (T, 3).
 
-    A least-squares solution over all frames: each heel and ball in contact stays at one position,
-    which is free, and the root stays near its path and moves smoothly. As a result, a body that
-    drifts on standing feet stays in place, and a walk with sliding feet keeps its poses and most of
-    its path. The result is zero if no foot slides far enough to need a correction.
+    This is a least-squares solution over all frames: each heel and ball in contact stays at one
+    position, which is also solved for, and the root stays near its path and moves smoothly. As a
+    result, a body that drifts without stepping stays in place, and a walk with sliding feet keeps
+    its poses and most of its path. The result is zero if no foot slides far enough to need a
+    correction.
     """
     from scipy.sparse import coo_array, diags_array
     from scipy.sparse.linalg import spsolve

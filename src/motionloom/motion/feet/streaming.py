@@ -1,12 +1,12 @@
-"""Streaming foot lock: holds feet in contact, one block of frames at a time.
+"""Streaming foot lock, which holds feet in contact one block of frames at a time.
 
 `Motion.clean_feet` sees the whole motion and eases each foot toward the position where it will
 stand. A player knows only the frames played so far. Here, a foot is therefore held where its
-contact begins. After the contact a critically damped spring releases the correction, so that
-nothing jumps. The root follows the held feet through another spring and is lowered where a leg is
-too short.
+contact begins. After the contact, a critically damped spring releases the correction, so that the
+foot does not jump. The root follows the held feet through another spring and is lowered where a leg
+is too short.
 
-The state is eighty numbers per character and does not grow with time.
+The state consists of eighty numbers per character and does not grow with time.
 """
 
 from __future__ import annotations
@@ -146,11 +146,12 @@ class StreamingFootLock:
         return other
 
     def rebase(self) -> NDArray[np.float64]:
-        """Return the root shift (characters, 3), whose y is 0, and subtract it from the state.
+        """Return the root shift (characters, 3), with y = 0, and subtract it from the state.
 
-        Add the shift to the root of all later frames, so that nothing moves visibly. From then on
-        the root is where the held feet carried it, and free legs need no correction for a root that
-        follows the other foot. Such a correction would move a nearly straight knee by centimeters.
+        Add the shift to the root of all later frames, so that no visible movement results. From
+        then on, the root is where the held feet have carried it, and a free leg needs no correction
+        for a root that follows the other foot. Such a correction would move a nearly straight knee
+        by centimeters.
 
         Examples
         --------

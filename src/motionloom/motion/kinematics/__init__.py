@@ -1,1 +1,1 @@
-"""Forward and two-bone inverse kinematics, body measurements, and carrier joints above the hips."""
+"""Forward and two-bone inverse kinematics, body measurements, and joints above the hips."""

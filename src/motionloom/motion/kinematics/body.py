@@ -1,4 +1,4 @@
-"""Body measurements: heading, height, leg length, center of mass.
+"""Body measurements: heading, height, leg length and center of mass.
 
 Heights are sums of bone lengths along the leg and trunk and do not depend on the rest pose or on
 the axes of the file. Parts that no bone covers (below the ankle, and above the head joint if no
@@ -174,7 +174,7 @@ class BodyProportions:
     Attributes
     ----------
     leg : float
-        Length of the leg, hip to ankle, in the unit of the skeleton.
+        Leg length from hip to ankle, in the unit of the skeleton.
     hips, head : float
         Heights of the hips (the pelvis joint) and of the head above the hip joints.
     hip_width : float
@@ -225,7 +225,7 @@ def body_proportions(skeleton: Skeleton) -> BodyProportions | None:
 
 
 def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
-    """Return the length along the bones from the hips to the joint `end`, without detours.
+    """Return the length along the bones from the hips to the joint `end`, excluding detours.
 
     This matters for Second Life, whose spine goes up and comes back twice to hold bones that older
     bodies do not have.
@@ -260,8 +260,8 @@ def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) 
 def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
     """Return the length of the chest for files that place the neck at the chest.
 
-    CMU's conversion drops the thorax bone, which is as long as each of the spine bones below it:
-    for subject 1, these bones are 2.065, 2.050 and 2.045 units long in the Acclaim original.
+    The converted CMU files lack the thorax bone, which is as long as each of the spine bones below
+    it: for subject 1, these bones are 2.065, 2.050 and 2.045 units long in the Acclaim original.
     """
     if "chest" not in at:
         return 0.0

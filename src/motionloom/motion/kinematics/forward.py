@@ -1,9 +1,9 @@
 """Forward kinematics: from local rotations to positions and global rotations.
 
 One pass over the joints, parents first, is enough: the global rotation of a joint is its parent's
-times its local one, and its position is its parent's plus the rotated offset. The kernels process
-blocks of frames laid out joint by joint, so that the inner loop runs over the frames of one joint
-and the compiler can vectorize it.
+global rotation times its local rotation, and its position is its parent's position plus the rotated
+offset. The kernels process blocks of frames laid out joint by joint, so that the inner loop runs
+over the frames of one joint and the compiler can vectorize it.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _array(name: str, value: ArrayLike, shape: tuple[int, ...], dtype) -> NDArra
 
 
 def _signature():
-    """Return one signature, so that frozen and writable arrays share the compiled code."""
+    """Return a single signature, so that read-only and writable arrays share the compiled code."""
     from numba import float32, int32, types, void
 
     def frozen(kind, axes):
@@ -144,7 +144,7 @@ def _signature():
 
 
 def _positions_plain(q, root, parents, offsets, translations, out):
-    """Compute `_positions` without Numba, all frames of a joint at once."""
+    """Compute the result of `_positions` without Numba, all frames of a joint at once."""
     joints, points = q.shape[1], parents.shape[0]
     two = np.float32(2.0)
     turn = [np.moveaxis(q[:, 0], -1, 0)]
@@ -185,15 +185,15 @@ def _product(a, b):
 
 @kernel(numpy=_positions_plain, nanoseconds=5, signature=_signature, error_model="numpy")
 def _positions(q, root, parents, offsets, translations, out):
-    """Fill `out` (T, P, 3); the first J points have rotations, the rest are end sites.
+    """Write world positions to `out` (T, P, 3) for J joints, followed by end sites.
 
     q (T, J, 4), root (T, 3), parents (P,), offsets (P, 3), translations (T, J, 3) or (0, J, 3) if
     the bones keep their length; float32 and int32. Parents come before their children, so one pass
-    over the points is enough. NaN spreads only to the points below a joint.
+    over the points is enough. NaN propagates only to the points below a joint.
 
-    The loop visits one joint after the other, with the frames of a block innermost: the products
-    of one joint in many frames are the same instruction on many numbers, whereas the joints of one
-    frame wait for their parents. A block of all joints fits into the cache.
+    The outer loop runs over the joints and the inner loop over the frames of a block. The products
+    for one joint in many frames can be vectorized, whereas the joints of one frame depend on their
+    parents. A block with all joints fits into the cache.
     """
     frames, joints = q.shape[0], q.shape[1]
     points = parents.shape[0]
@@ -258,7 +258,7 @@ def _positions(q, root, parents, offsets, translations, out):
 
 
 def _global_rotations_plain(q, parents, out):
-    """Compute `_global_rotations` without Numba, all frames of a joint at once."""
+    """Compute the result of `_global_rotations` without Numba, all frames of a joint at once."""
     for j, parent in enumerate(parents):
         out[:, j] = q[:, j]
         if parent >= 0:
@@ -268,7 +268,7 @@ def _global_rotations_plain(q, parents, out):
 
 @kernel(numpy=_global_rotations_plain, nanoseconds=5, error_model="numpy")
 def _global_rotations(q, parents, out):
-    """Write the world rotations of local rotations q (T, J, 4) to `out` (T, J, 4)."""
+    """Convert local rotations q (T, J, 4) to world rotations `out` (T, J, 4)."""
     for t in range(q.shape[0]):
         for j in range(q.shape[1]):
             if parents[j] < 0:

@@ -1,11 +1,11 @@
 """Carrier joints: joints above the hips that are not part of the body.
 
 Many rigs have one or more joints above the hips: ``joint_Root`` (Bandai-Namco), ``root`` (Unreal),
-``Armature`` (Blender, Mixamo), ``Reference`` (MotionBuilder, Xsens). Such a carrier stands still
-at the origin, travels on the floor below the body, or moves with the hips. The hips move relative
-to it, and every kind of file does this differently. To hide the difference, `hips_as_root`
-composes the carrier into the hips and stores it in ``motion.origin.carrier``. `with_carrier` is
-the inverse, for files that need the joint.
+``Armature`` (Blender, Mixamo), ``Reference`` (MotionBuilder, Xsens). Such a carrier stands still at
+the origin, travels on the floor below the body, or moves with the hips, depending on the program
+that wrote the file. To hide these differences, `hips_as_root` composes the carrier's motion into
+the hips and stores the carrier in ``motion.origin.carrier``. `with_carrier` is the inverse, for
+files that need the joint.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Carrier:
     names : tuple of str, length C
         The joints from the top down; the last one is the parent of the hips.
     moves : bool
-        True if the last of them moves in the world.
+        True if the last of these joints moves in the world.
     placement : tuple of 7 floats, length C, or None
-        Position (meters) and rotation ``wxyz`` of each joint, if constant: in the world if the
-        carrier stands still, in the frame of the hips if it moves with them. None if neither is
-        constant.
+        Position (meters) and rotation ``wxyz`` of each joint, in the world if the carrier stands
+        still, or in the frame of the hips if it moves with them. None if it is not constant in
+        either frame.
     path : ndarray, shape (T, C, 7), or None
         Position and rotation of each joint relative to the hips in every frame, if not constant.
         Libraries do not store this path. Without it, the carrier is placed on the floor below the
@@ -113,7 +113,7 @@ class Carrier:
 
 @lru_cache(maxsize=256)
 def body_root(skeleton: Skeleton) -> int:
-    """Return the root joint of the body: the hips and all other roles are at or below it.
+    """Return the root joint of the body, at or below which all joints with a role are.
 
     It is 0 if no joint is above the body, if no joint has the role ``hips``, or if limbs are not
     attached below the hips.
@@ -147,7 +147,7 @@ def body_root(skeleton: Skeleton) -> int:
 
 
 def body_skeleton(skeleton: Skeleton) -> Skeleton:
-    """Return the skeleton from `body_root` down, as `hips_as_root` does without carrier rotation.
+    """Return the skeleton from `body_root` down, as in `hips_as_root` with an unrotated carrier.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def body_skeleton(skeleton: Skeleton) -> Skeleton:
 
 
 def hips_as_root(motion: Motion) -> Motion:
-    """Return the same motion with the hips as root; joints above them become its carrier.
+    """Return the same motion with the hips as root; the joints above become its carrier.
 
     The translation and rotation of the joints above are composed into the hips. Points below those
     joints that are not part of the body are dropped and listed in the carrier. A motion whose root
@@ -208,15 +208,15 @@ def hips_as_root(motion: Motion) -> Motion:
 
 
 def with_carrier(motion: Motion, carrier: Carrier | None = None) -> Motion:
-    """Return the same motion with its carrier above the root: the inverse of `hips_as_root`.
+    """Return the same motion with its carrier above the root; the inverse of `hips_as_root`.
 
     Parameters
     ----------
     motion : Motion
     carrier : Carrier, optional
-        Default: the carrier of ``motion.origin``; without one the motion is returned unchanged. A
-        moving carrier without a known path is placed on the floor below the root and faces the
-        same way as the body.
+        Default: the carrier in ``motion.origin``; if there is none, the motion is returned
+        unchanged. A moving carrier without a known path is placed on the floor below the root and
+        faces the same way as the body.
 
     Examples
     --------
@@ -325,7 +325,7 @@ def _below(skeleton: Skeleton, root: int, still: Array | None) -> tuple[Skeleton
 
 
 def _axis_turn(still: Array) -> NDArray[np.int64] | None:
-    """Return the body axis (3,) that a static carrier turns to +Y, or None if it is +Y itself."""
+    """Return the body axis (3,) that a static carrier rotates to +Y, or None if it is +Y."""
     up = rot.rotate(rot.inverse(still), np.array([0.0, 1.0, 0.0]))
     axis = np.rint(up).astype(np.int64)
     if up @ axis < _UPRIGHT or axis[1] == 1:
@@ -382,7 +382,7 @@ def _smaller_rest(
 
 
 def _rests_along(skeleton: Skeleton, axis: tuple[int, ...]) -> bool:
-    """Return whether the head of the rest pose lies along this axis from the hips."""
+    """Return whether the direction from hips to head in the rest pose is along this axis."""
     if "head" not in skeleton.roles:
         return False
     places = BodyTree(skeleton).rest_positions()
@@ -406,7 +406,7 @@ class _ByKey:
 
 @lru_cache(maxsize=64)
 def _shared(skeleton: _ByKey) -> _ByKey:
-    """Return one shared object for equal skeletons, so that motions of a performer share roles."""
+    """Return one shared object for equal skeletons, so that a performer's motions share roles."""
     return skeleton
 
 
@@ -431,7 +431,7 @@ def _carrier_in_world(motion: Motion, carrier: Carrier) -> tuple[Array, Array]:
 
 
 def _grown_rest(skeleton: Skeleton, carrier: Carrier, local: Array) -> Array | None:
-    """Return the rest pose with the carrier, which keeps its rotation only if it is static."""
+    """Return the rest pose with the carrier added; only a static carrier keeps its rotation."""
     above = np.tile(rot.IDENTITY, (len(carrier.names), 1))
     if not carrier.moves and len(local):
         above = local[0, :-1].copy()

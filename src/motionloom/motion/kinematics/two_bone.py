@@ -4,18 +4,18 @@ The two bone lengths and the distance to the target form a triangle, and the law
 the bend of the middle joint. A *pole*, the direction in which the knee or elbow points, determines
 the plane of the triangle.
 
-A limb that is pulled straight jerks: near full extension, moving the target by a millimeter moves
-the knee by centimeters. A soft limit makes the distance approach full extension smoothly without
-ever reaching it. Within the limit the tip reaches the target exactly.
+A limb that is pulled straight jerks, because near full extension, moving the target by a millimeter
+moves the knee by centimeters. With a soft limit, the extension approaches full length smoothly
+without ever reaching it. Within the limit, the tip reaches the target exactly.
 
 To change a captured limb as little as possible, the whole limb is first rotated by the shortest
 rotation that points it at its target, which preserves its twist and the plane of its bend. Then
 the middle joint opens or closes until the tip reaches the target.
 
-There are two solvers. `reach_target` handles all frames of a motion and takes the bend direction
-of a straight limb from the other frames. `solve_two_bone` is a Numba kernel for one frame, used
-during playback; it takes the bend direction from the toes. They share no arithmetic because they
-round differently (a quaternion from a matrix, a quaternion from two vectors).
+There are two solvers. `reach_target` handles all frames of a motion and takes the bend direction of
+a straight limb from the other frames. `solve_two_bone` is a Numba kernel for one frame, used during
+playback; it takes the bend direction from the toes. They do not share code because they compute
+quaternions in different ways (from a matrix, and from two vectors), with different rounding.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ def two_bone_pose(
     upper_bone, lower_bone : array_like, shape (3,) or (T, 3)
         The bones at rest in meters, each in the frame of its joint.
     hinge : array_like, shape (3,)
-        Axis at rest about which the middle joint bends: ``(1, 0, 0)``
-        for a knee below a hip that faces +Z.
+        Axis at rest about which the middle joint bends, such as ``(1, 0, 0)`` for a knee below a
+        hip that faces +Z.
     softness : float or array_like, shape (T,)
-        Last fraction of the reach over which the soft limit acts; 0 turns it off.
+        Last fraction of the reach over which the soft limit acts; 0 disables the limit.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def two_bone_pose(
 
 
 def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: ArrayLike) -> Array:
-    """Return the distance (T,) a limb of `length` spans for a target at `distance`.
+    """Return the distance (T,) that a limb of `length` spans for a target at `distance`.
 
     The result equals `distance` up to ``(1 - softness) * length``. From there it continues with the
     same slope and approaches `length` exponentially.
@@ -176,8 +176,8 @@ def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: ArrayLike) -
 def swing_direction(rest: ArrayLike, direction: ArrayLike, carried: ArrayLike) -> Array:
     """Rotate `carried` (3,) by the shortest rotation from `rest` (3,) to `direction` (T, 3).
 
-    This makes a pole follow its limb: the knee of a hanging leg points forward, and the knee of a
-    leg that swings forward points up.
+    This makes a pole follow its limb, for example so that the knee of a hanging leg points forward,
+    and the knee of a leg that swings forward points up.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def _rows(name: str, value: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class Limb:
-    """Two bones of a motion over T frames: world rotations and positions.
+    """World rotations and positions of two bones of a motion over T frames.
 
     Attributes
     ----------
@@ -299,9 +299,9 @@ def reach_target(limb: Limb, start: Array, target: Array, *, softness: float = 0
 def bend_direction(limb: Limb) -> Array:
     """Return the direction of the middle joint, shape (T, 3), defined even for straight limbs.
 
-    A straight limb defines no plane, and captured knees are sometimes bent slightly the wrong way.
-    The component along the mean direction of all frames, in the frame of the upper bone, is
-    therefore kept positive. This changes nothing where the limb is bent.
+    A straight limb does not define a plane, and captured knees are sometimes bent slightly the
+    wrong way. The component along the mean direction of all frames, in the frame of the upper bone,
+    is therefore kept positive. This does not affect frames in which the limb is clearly bent.
     """
     along = _direction(limb.end - limb.start)
     out = _rejection(limb.middle - limb.start, along)
@@ -362,7 +362,7 @@ def _rejection(vectors: Array, along: Array) -> Array:
 
 
 def _direction(vectors: Array) -> Array:
-    """Return unit vectors; vectors shorter than a nanometer become straight down."""
+    """Return unit vectors; vectors shorter than a nanometer are replaced by straight down."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.where(length > 1e-9, vectors / np.maximum(length, 1e-9), [0.0, -1.0, 0.0])
 
@@ -388,7 +388,7 @@ def shortest_rotation_into(a, b, out):
 
 @kernel
 def _soft_extension(wanted, natural, length):
-    """Return the softly limited extension of a limb captured at `natural` for a target at `wanted`.
+    """Return the softly limited extension toward `wanted` of a limb captured at `natural`.
 
     Lengths are in meters. A limb that the motion itself extends beyond the limit keeps its
     extension. Otherwise the extension approaches the limit exponentially, starting at 97 % of the
@@ -407,7 +407,7 @@ def _soft_extension(wanted, natural, length):
 
 @kernel
 def _bend_aside(thigh, along, ahead, length):
-    """Return the unit vector (3,) across the limb toward its middle joint."""
+    """Return the unit vector (3,) perpendicular to the limb, toward its middle joint."""
     aside = thigh - (thigh @ along) * along
     # A straight knee may be bent slightly the wrong way and must not flip: its bend toward the
     # toes stays positive. For a bent knee the toes are ignored, since they may point down behind
@@ -458,8 +458,8 @@ def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
 def bend_for_goal(hip, knee, ankle, goal):
     """Return the knee-bend change that brings the ankle to `goal`, and the new bend, in radians.
 
-    Both bends are taken as positive: a goal at the same distance as the ankle changes nothing,
-    even if the knee is bent slightly the wrong way.
+    Both bends are taken as positive, so a goal at the same distance as the ankle does not change
+    the bend, even if the knee is bent slightly the wrong way.
     """
     thigh, shank, line, reach = knee - hip, ankle - knee, ankle - hip, goal - hip
     a, b = math.sqrt(thigh @ thigh), math.sqrt(shank @ shank)

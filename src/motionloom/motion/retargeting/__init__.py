@@ -1,1 +1,1 @@
-"""Retargeting: transferring a motion to another skeleton."""
+"""Retargeting, the transfer of a motion to another skeleton."""

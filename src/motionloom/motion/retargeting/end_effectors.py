@@ -1,9 +1,9 @@
-"""Hand placement: hands that touch something keep touching it on a body of another size.
+"""Hand placement, which preserves hand contacts on a body of another size.
 
-The importance of a hand's position, from 0 to 1, follows from its distance to the things it may
-touch: the floor, the other hand, the head, the trunk and the knees. An important hand keeps its
-position relative to these things, and any other hand keeps the angles of its arm. This is a simple
-form of Shin, Lee, Shin and Gleicher (2001).
+The importance of a hand's position, from 0 to 1, depends on its distance from the objects that it
+may touch: the floor, the other hand, the head, the trunk and the knees. An important hand keeps its
+position relative to these objects; otherwise, the arm keeps its joint angles. This is a simple form
+of Shin, Lee, Shin and Gleicher (2001).
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _in_reach(arm: Limb, target: Array) -> Array:
 
 
 def _things(source, moved, hand, scale, floor, own, here):
-    """Return positions (T, 3) of objects a hand may touch, on the source and on the target body."""
+    """Return positions (T, 3) of objects that a hand may touch, on the source and the target."""
     if floor is not None:
         below, below_moved = own.copy(), here.copy()
         below[:, 1], below_moved[:, 1] = floor, scale * floor

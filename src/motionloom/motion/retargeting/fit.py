@@ -159,7 +159,7 @@ def _limb_angles(there: Mapping[str, Array], here: Mapping[str, Array]) -> tuple
 
 
 def _trunk(places: Mapping[str, Array]) -> Array | None:
-    """Return the trunk's left, up and forward axes (T, 3, 3); None without hips and neck."""
+    """Return the trunk's left, up and forward axes (T, 3, 3); None if hips or neck are missing."""
     if not {"hips", "neck", "left_hip", "right_hip"} <= places.keys():
         return None
     up = _unit(places["neck"] - places["hips"])
@@ -198,7 +198,7 @@ def _foot_height(
     contacts: FootContacts | None,
     grounds: Mapping[str, Array] | None,
 ) -> float | None:
-    """Return the maximum distance between a ball in contact and its ground."""
+    """Return the maximum distance between a foot's ball in contact and the ground below it."""
     if contacts is None or grounds is None:
         return None
     off = [

@@ -1,11 +1,11 @@
-"""Neutral pose: the posture in which skeletons of different rigs are compared.
+"""Neutral pose: the posture in which skeletons from different rigs are compared.
 
-The local rotations of two rigs cannot be compared, because their axes and rest poses differ. World
-rotations can be compared if they are relative to a common posture: upright, facing +Z, arms out to
-the sides, legs straight, feet flat. The rest pose is rotated into this posture from the trunk
-outward. The trunk rotates about the vertical (or freely, if it does not rest upright), arms and
-legs follow bone by bone with the shortest rotation, and feet are placed flat on the ground whatever
-their shape.
+Local rotations of different rigs cannot be compared, because their axes and rest poses differ.
+World rotations can be compared if they are relative to a common posture: upright, facing +Z, arms
+out to the sides, legs straight, feet flat. The rest pose is rotated into this posture from the
+trunk outward. The trunk rotates about the vertical (or freely, if it does not rest upright), arms
+and legs follow bone by bone with the shortest rotation, and feet are placed flat on the ground
+regardless of their shape.
 
 In many files, the zero pose is impossible for a body: all bones point along one axis, because joint
 axes follow the bones and the file has no other rest pose (LAFAN1, Bandai-Namco, most rigs written
@@ -153,7 +153,7 @@ def bone_direction(role: str) -> Array | None:
 
 
 def onto(turn: Array, there: Array | None, here: Array | None) -> Array:
-    """Compose `turn` (4,) with the shortest rotation of direction `there` (3,) to `here` (3,).
+    """Compose `turn` (4,) with the shortest rotation from direction `there` (3,) to `here` (3,).
 
     A limb that points the opposite way is first rotated about the forward axis.
     """
@@ -253,8 +253,8 @@ class RestDirections:
     def straight(self) -> bool:
         """Return whether the trunk at rest is straight and perpendicular to the hip line.
 
-        The trunk is not straight if the pelvis has the axes of the world and all other axes follow
-        their bones (Rokoko), because the zero pose then lays the spine to the side.
+        The trunk is not straight if the pelvis has world axes while all other axes follow their
+        bones (Rokoko), because the spine then points to the side in the zero pose.
         """
         whole = self._spine("hips")
         bones = [self._bone(role) for role in ("hips", "chest")]
@@ -294,7 +294,7 @@ def _trunk_turn(rest: RestDirections) -> Array:
 
 
 def _upper_trunk_turn(rest: RestDirections, pelvis: Array) -> tuple[Array, bool]:
-    """Return the rotation of the trunk above the pelvis, and whether it shares the pelvis axes."""
+    """Return the rotation of the upper trunk, and whether trunk and pelvis share axes."""
     up = rest.chest_up()
     if up is None or rest.line("right_shoulder", "left_shoulder") is None:
         return pelvis, rest.straight
@@ -408,7 +408,7 @@ def _limbs_known(
 
 
 def _flat_foot(rest: RestDirections, side: str, trunk: Array) -> Array | None:
-    """Return the rotation about the vertical for a foot that is level at rest, otherwise None."""
+    """Return the yaw rotation for a foot that is level at rest, or None if it is not level."""
     bone = rest.direction(f"{side}_ankle", f"{side}_foot")
     if bone is None:
         return trunk
@@ -427,5 +427,5 @@ def _unit(line: Array) -> Array | None:
 
 
 def relative_turns(source: Mapping[str, Array], target: Mapping[str, Array]) -> dict[str, Array]:
-    """Return each role's world rotation from the target's rest pose to the source's posture."""
+    """Map roles to world rotations from the target's rest pose to the source's posture."""
     return {role: rot.multiply(rot.inverse(source[role]), turn) for role, turn in target.items()}

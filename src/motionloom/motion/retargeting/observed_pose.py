@@ -1,8 +1,9 @@
 """Neutral pose estimated from a motion, for skeletons without a usable rest pose.
 
 The elbow and the knee are hinges, so the normal of the plane in which they bend gives the twist of
-a bone. In the neutral pose elbows bend forward and knees backward. The neutral position of collars,
-wrists and trunk is their average, and feet are neutral where they stand flat.
+a bone. In the neutral pose, elbows bend forward and knees backward. For collars, wrists and trunk,
+the neutral rotation is the average over the motion; for feet, it is the average while they stand
+flat.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _ALIKE = np.radians(20.0)  # bones whose directions in their joint's axes differ
 def observed_pose(
     motion: Motion, pose: NeutralPose, contacts: FootContacts | None = None
 ) -> NeutralPose:
-    """Fill in the unknown roles of `pose` that a motion reveals.
+    """Complete the unknown roles of `pose` with rotations estimated from a motion.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def observed_pose(
 def shared_pose(
     skeleton: Skeleton, pose: NeutralPose, other: Skeleton, other_pose: NeutralPose
 ) -> NeutralPose:
-    """Fill in the unknown roles of `pose` from the pose of another skeleton of the same rig.
+    """Complete the unknown roles of `pose` from another skeleton with the same rig.
 
     Takes of one data set share joint names and joint axes, and therefore also the twist that their
     rest poses do not show.
@@ -106,7 +107,7 @@ def shared_pose(
 
 
 def settled_collars(motion: Motion, pose: NeutralPose) -> NeutralPose:
-    """Move the collars of `pose` to where the motion holds them if shoulders differ from rest.
+    """Adjust the collars of `pose` to the motion if its shoulders differ from the rest pose.
 
     Every rig raises or draws back the collars differently in its rest pose. If the shoulders stay
     narrower or wider than at rest throughout a motion, the difference is a property of the rig and
@@ -212,7 +213,7 @@ class _Seen:
             self.turns[f"{side}_{chain[2]}"] = self.turns[roles[1]]
 
     def take_foot(self, side: str, contacts: FootContacts | None) -> None:
-        """Set the rotation of a foot to its mean while standing flat, relative to its direction."""
+        """Set a foot's rotation to its mean while it stands flat, relative to its direction."""
         ankle, ball = f"{side}_ankle", f"{side}_foot"
         if ankle not in self.unknown or ankle not in self.world or ball not in self.place:
             return
@@ -230,7 +231,7 @@ class _Seen:
                 self.take(role, rot.multiply(mean, rot.inverse(self.rest[role])))
 
     def mean_turn(self, role: str, base: str) -> Array | None:
-        """Return the rotation that makes a role's mean relative to `base` neutral, or None."""
+        """Return the neutral rotation of a role, from its mean relative to `base`, or None."""
         if role not in self.unknown or role not in self.world or base not in self.world:
             return None
         mean = mean_rotation(rot.multiply(rot.inverse(self.world[base]), self.world[role]))

@@ -1,10 +1,10 @@
-"""Retargeting to a skeleton with other proportions, joints and rest pose.
+"""Retargeting to a skeleton with different proportions, joints and rest pose.
 
 Body parts rotate in the world as in the source, relative to a posture that both skeletons share
 (see `motionloom.motion.retargeting.transfer`), which preserves joint angles. The path is scaled by
-the length of the legs, the hips are placed where legs of the new length carry them, and feet are
-locked to the ground during the contacts of the source. Hands that touch something keep touching it
-as far as the arms reach (see `motionloom.motion.retargeting.end_effectors`); other arms keep their
+the leg length, the hips are placed at the height that legs of the new length require, and feet are
+locked to the ground during the source's contacts. Hands that touch something keep touching it as
+far as the arms reach (see `motionloom.motion.retargeting.end_effectors`); other arms keep their
 angles [1]_.
 
 A `StreamRetargeter` transfers a few frames at a time without knowing the frames that follow. The
@@ -73,18 +73,18 @@ def retarget(
     motion : Motion
         T frames. The skeleton needs hips and legs, and also feet if `keep_contacts` is set.
     skeleton : Skeleton or Motion
-        Needs the same roles. Roles that the source lacks, and joints without a role, keep their
-        rest pose relative to their parent; joints without a role that have the same name in both
-        skeletons (fingers, for example) are copied. If all bones of the rest pose lie along one
-        axis (as in LAFAN1), it does not show how the skeleton holds its shoulders and feet or how
-        its bones are twisted. In this case, pass a motion.
+        Target skeleton, which needs the same roles. Roles that the source lacks, and joints without
+        a role, keep their rest pose relative to their parent; joints without a role that have the
+        same name in both skeletons (fingers, for example) are copied. If all bones of the rest pose
+        lie along one axis (as in LAFAN1), it does not show how the skeleton holds its shoulders and
+        feet or how its bones are twisted. In this case, pass a motion.
     importance : mapping, optional
         Importance of the hand position relative to the arm angles, for ``left_hand`` and
         ``right_hand``: a number from 0 to 1, or one number per frame (T,). With 1, the hand keeps
         its position in the world, scaled like the path. By default, the importance depends on the
         distance of the hand from the floor, the other hand and the body.
     keep_contacts : bool
-        Lock the feet to the ground during the contacts of the source.
+        Lock the feet to the ground during the source's contacts.
     contacts : FootContacts, optional
         Contacts of the source. Default: the contacts that `foot_contacts` finds.
 
@@ -100,7 +100,7 @@ def retarget(
     RoleError
         If the source or the target lacks a required role.
     InvalidInput
-        If the result is not a plausible body, which means that roles are wrong.
+        If the result is not a plausible body, which indicates wrong roles.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def retarget(
 
 
 def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
-    """Return `motion` at `fps` and on `skeleton`, or the same object if nothing changes.
+    """Return `motion` at `fps` and on `skeleton`; the same object if it already conforms.
 
     The root of the result is the hips, and joints above them are dropped.
 
@@ -201,10 +201,10 @@ def require_roles(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
 
 
 def _raise_heels(motion: Motion, turned: Motion, scale: float, contacts: FootContacts) -> Motion:
-    """Adjust `turned` so that heels rise as high as the new leg length requires.
+    """Adjust the foot pitch of `turned` so that heels rise in proportion to the leg length.
 
     The same pitch would lift the ankle of a longer foot higher, and the knee would have to
-    compensate. A longer foot therefore pitches less while its ball stands. Toes keep their
+    compensate. A longer foot therefore pitches less while its ball is in contact. Toes keep their
     direction.
     """
     insteps = [instep_height(motion, contacts), instep_height(turned, contacts)]
@@ -263,7 +263,7 @@ def instep_height(motion: Motion, contacts: FootContacts) -> float:
 
 
 def _levels(contacts: FootContacts) -> dict[str, Array]:
-    """Return the height of the level ground under each contact of each ball.
+    """Return the height of the level ground under each contact of each foot's ball.
 
     Captured floors tilt slightly, so contacts whose heights differ by no more than such a tilt are
     on one level. Stairs and uneven ground keep their heights.
@@ -309,7 +309,7 @@ def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
 
 
 class StreamRetargeter:
-    """Transfers frames from one skeleton to another, block by block.
+    """Retargeter that transfers frames from one skeleton to another, block by block.
 
     Parameters
     ----------

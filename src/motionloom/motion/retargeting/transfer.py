@@ -1,4 +1,4 @@
-"""Transfer of body part rotations from one skeleton to another.
+"""Transfer of body rotations from one skeleton to another.
 
 Relative to the neutral pose (`motionloom.motion.retargeting.neutral_pose`), body parts rotate in
 the world as in the source. The bones of arms and legs have exactly the same directions as in the
@@ -96,7 +96,7 @@ def transfer_rotations(
 
 
 def _local_rotations(skeleton: Skeleton, world_turn: Mapping[int, Array], neutral: Array) -> Array:
-    """Return local rotations (T, J, 4) from world rotations relative to rest, or from `neutral`."""
+    """Return local rotations (T, J, 4); joints without a world rotation keep `neutral`."""
     rest = global_rest_rotations(skeleton)
     frames = len(next(iter(world_turn.values())))
     local = np.empty((frames, len(skeleton), 4))

@@ -1,1 +1,1 @@
-"""Joint roles, derived from joint names, the shape of the tree or a user's role map."""
+"""Joint roles, derived from joint names, the shape of the skeleton or a user's role map."""

@@ -17,9 +17,9 @@ Algorithms use roles, never joint names:
 ``*_toe``                    the tip of the toes
 ===========================  ==================================================================
 
-An end site may have a role. In a coarse skeleton two roles may share one point (a foot without a
-toe joint: its end site is both ``foot`` and ``toe``; a trunk of one joint is both ``spine`` and
-``chest``); shared roles have a lower confidence. If several joints coincide, as in CMU's
+An end site may have a role. In a coarse skeleton, two roles may share one point: the end site of a
+foot without a toe joint is both ``foot`` and ``toe``, and a single trunk joint is both ``spine``
+and ``chest``. Shared roles have a lower confidence. If several joints coincide, as in CMU's
 conversion, a joint at a distinct position is preferred. Roles of joints that a skeleton does not
 have (collar bones, hands) are missing.
 
@@ -129,7 +129,7 @@ def _matches(pattern: str, bare: set[str], lines: str) -> bool:
 
 @dataclass(frozen=True)
 class RoleAssignment:
-    """Roles of the points of a skeleton, and how they were found.
+    """The roles of a skeleton's points, and how they were found.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class RoleAssignment:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Roles that no point of the skeleton has."""
+        """Roles that the skeleton lacks."""
         return tuple(role for role in ROLES if role not in self.roles)
 
     @property
@@ -224,7 +224,7 @@ def _agree(named: RolePoints, shape: RolePoints) -> bool:
 
 
 def _discounted(points: RolePoints, labels: Sequence[Label]) -> RolePoints:
-    """Halve the confidence for a nonhuman body: one that lacks a pair of limbs or has a tail."""
+    """Halve the confidence for a nonhuman body, which lacks a pair of limbs or has a tail."""
     legs = all(f"{side}_{part}" in points for side in _SIDES for part in ("hip", "knee"))
     arms = all(f"{side}_{part}" in points for side in _SIDES for part in ("shoulder", "elbow"))
     if (legs or arms) and not any(label.tail for label in labels):

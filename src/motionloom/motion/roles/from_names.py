@@ -1,4 +1,4 @@
-"""Roles from joint names, interpreted in the context of the tree.
+"""Joint roles derived from names, which are interpreted in the context of the tree.
 
 The same name means different joints in different rigs: HumanIK's ``LeftShoulder`` is the collar
 bone because its child is ``LeftArm``, whereas Xsens' ``LeftShoulder`` is the upper arm because its
@@ -26,7 +26,7 @@ _KNUCKLES = ("middle", "index", "finger", "hand", "ring", "pinky", "pinkie", "li
 
 
 def named_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
-    """Return roles derived from joint labels, as a mapping from role to (point, confidence)."""
+    """Derive roles from joint labels; return a mapping from role to (point, confidence)."""
     roles: RolePoints = {}
     for side in ("left", "right"):
         limbs = _leg(tree, labels, side) | _arm(tree, labels, side)
@@ -39,7 +39,7 @@ def named_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
 
 
 class _Chain:
-    """Joints of one limb from the trunk outward, with the body part each one names."""
+    """Joints of one limb from the trunk outward, with the body part that each one names."""
 
     def __init__(self, tree, labels, side, parts) -> None:
         wanted = [

@@ -1,11 +1,11 @@
-"""Roles from the shape of the tree alone, for joints with meaningless names.
+"""Joint roles derived from the shape of the tree alone, for joints with meaningless names.
 
 A standing person has two joints with a pair of similar branches each: the hips with the legs, and
 above them, on a third branch, the chest with the arms. Legs point away from the chest, and the
 branch that continues the trunk above the chest is the neck. The toes give the forward direction,
 and with it left and right. Everything is measured relative to the body, so the axes of the file do
 not matter. Quadrupeds (legs perpendicular to the trunk), spiders (more than one pair of legs) and
-chains get no roles.
+chains are not assigned any roles.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ _ORDERS: dict[tuple[str | None, str | None], tuple[int, int]] = {
 
 
 def _labeled_sides(labels, tree, legs, arms) -> tuple[int, int] | None:
-    """Return the sides from the names, if legs and arms agree."""
+    """Return the sides according to the joint names, if legs and arms agree."""
     orders = []
     for pair in (legs, arms):
         sides = []

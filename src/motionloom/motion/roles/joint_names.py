@@ -221,7 +221,7 @@ def _label(words: tuple[str, ...]) -> Label:
 
 
 def _child_of_trunk(words: list[str]) -> str:
-    """Join the words; if a trunk part precedes its child (``torso_clavicle``), keep the child."""
+    """Join the words, dropping a trunk part that precedes its child (``torso_clavicle``)."""
     stem = "".join(words)
     if stem in _STEMS:
         return stem

@@ -1,1 +1,1 @@
-"""Rotations: quaternions on arrays, scalar kernels, planar transforms."""
+"""Rotations: quaternion arrays, scalar kernels and planar transforms."""

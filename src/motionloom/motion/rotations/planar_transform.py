@@ -1,9 +1,9 @@
-"""Planar rigid transforms: a rotation about the vertical plus a translation on the floor, SE(2).
+"""Planar rigid transforms, SE(2): a rotation about the vertical and a translation on the floor.
 
-The position and direction in which a motion was captured carry no meaning, so motions may be
-transformed along the floor before they are compared or blended. `PlanarTransform` is the only type
-for this. It rotates by `yaw` radians about the vertical through the origin, then translates by `x`
-and `z` meters.
+The position and direction in which a motion was captured have no meaning, so motions may be moved
+and rotated on the floor before they are compared or blended. `PlanarTransform` is the only type for
+this. It rotates by `yaw` radians about the vertical through the origin, then translates by `x` and
+`z` meters.
 
 A floor position is written as the complex number ``z + ix``. A rotation by `yaw` is then a
 multiplication by ``exp(i yaw)``, and the direction +Z is the number 1.
@@ -35,7 +35,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class PlanarTransform:
-    """A planar transform or an array of them; all methods broadcast.
+    """A planar transform or an array of transforms; all methods broadcast.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class PlanarTransform:
     def aligning(
         cls, onto: ArrayLike, clouds: ArrayLike, weights: ArrayLike | None = None
     ) -> PlanarTransform:
-        """Return the transforms that bring each of `clouds` closest to its counterpart in `onto`.
+        """Return the transforms that best align each of `clouds` with its counterpart in `onto`.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class PlanarTransform:
                 f"weights must be {a.shape[-2]} numbers, one per point; got {w.shape}"
             )
         total = w.sum(axis=-1, keepdims=True)
-        if not (np.all(w >= 0.0) and np.all(total > 0.0)):
+        if not (np.all(w >= 0.0) and np.all(total > 0.0) and np.all(np.isfinite(total))):
             raise InvalidInput(
                 "weights must be finite and non-negative, and at least one must be positive"
             )
@@ -253,7 +253,7 @@ class PlanarTransform:
     def apply_to_poses(
         self, rotations: ArrayLike, root: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Transform poses, rotations (T, J, 4) and root (T, 3); one transform or one per frame."""
+        """Transform rotations (T, J, 4) and root (T, 3) with one transform, or one per frame."""
         turned = np.array(rotations, np.float32)
         turned[:, 0] = rot.multiply(rot.yaw(self.yaw), turned[:, 0].astype(np.float64))
         return turned, self.apply(root).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Unit quaternions, ``wxyz``, on arrays of any leading shape.
+"""Unit quaternions ``wxyz`` in arrays of any leading shape.
 
 Every function takes arrays whose last axis is the quaternion (or vector) and broadcasts over the
 other axes. Euler sequences are written as in BVH: ``"ZYX"`` lists the channels from left to
@@ -170,8 +170,7 @@ def to_euler(q: ArrayLike, order: str) -> Array:
 
     Notes
     -----
-    The angles follow from two half-angle sums and differences of the quaternion's components,
-    without an intermediate matrix [1]_.
+    The angles are computed directly from the quaternion's components, without a matrix [1]_.
 
     References
     ----------
@@ -347,7 +346,7 @@ def yaw(angle: ArrayLike) -> Array:
 
 
 def yaw_angle(q: ArrayLike) -> Array:
-    """Rotation about +Y (...,) in radians, -pi to pi, that is nearest to each rotation (..., 4).
+    """Yaw (...,) in radians, -pi to pi, of the rotation about +Y nearest to each of (..., 4).
 
     This is the twist part of the swing-twist decomposition. It is smooth as long as the body does
     not turn upside down.
@@ -381,7 +380,7 @@ def rotate_into(q, v, out):
 
 @kernel
 def log_into(q, out):
-    """Write the rotation vector (3,) of `q` (4,), of at most half a turn, to ``out``."""
+    """Write the rotation vector (3,) of `q` (4,), with an angle of at most pi, to ``out``."""
     # q and -q are the same rotation; the one with w >= 0 rotates by at most half a turn.
     sign = 1.0 if q[0] >= 0.0 else -1.0
     square = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
@@ -427,7 +426,7 @@ def right_jacobian_into(v, out):
 
 @kernel
 def rotate_floor(c, s, x, z):
-    """Return the floor position (x, z) rotated by `yaw`, given its cosine `c` and sine `s`.
+    """Return the floor position (x, z) rotated by an angle with cosine `c` and sine `s`.
 
     This is the counterpart of `PlanarTransform` for kernels, which use arrays of ``x, z, yaw``.
     """

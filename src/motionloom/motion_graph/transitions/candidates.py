@@ -117,12 +117,15 @@ class TransitionCandidates:
     errors : ndarray, shape (n,)
         Frame distance between the two frames.
     means : ndarray, shape (n,)
-        Mean distance over the frames to be blended.
+        Mean distance over the frames to be blended; infinite if some of them do not exist.
     sectors : ndarray of int64, shape (n, 2)
         Sector along the first motion and sector along the second.
     examined : int
-        Number of sectors of the error function. If a motion is compared with itself, only sectors
-        on and above the diagonal count.
+        Number of sectors of the error function. If a motion is compared with itself and the window
+        is centered, only sectors on and above the diagonal count.
+    back : ndarray, shape (n,), optional
+        Mean distance over the frames blended by the transition from the second motion to the
+        first. Default: the same frames are blended, so that it equals `means`.
     """
 
     frames: Ints
@@ -130,6 +133,7 @@ class TransitionCandidates:
     means: Array
     sectors: Ints
     examined: int = 0
+    back: Array | None = None
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -147,6 +151,7 @@ class TransitionCandidates:
             errors=self.errors[mask],
             means=self.means[mask],
             sectors=self.sectors[mask],
+            back=None if self.back is None else self.back[mask],
         )
 
 
@@ -169,6 +174,8 @@ def transition_candidates(
     sector: int = 15,
     blend: int = 12,
     apart: int = 15,
+    window: str = "centered",
+    skip_ends: bool = True,
 ) -> TransitionCandidates:
     """Find all candidates between two motions, before a threshold is applied.
 
@@ -176,26 +183,37 @@ def transition_candidates(
     ----------
     distance : FrameDistance
     a, b : ndarray, shapes (M, D), (N, D)
-        Results of `distance.prepare`. Without `b`, `a` is compared with itself: candidates within
-        `apart` frames of the diagonal are excluded, and each pair of mirrored candidates is
-        returned once, with the earlier frame first.
+        Results of `distance.prepare`. Without `b`, `a` is compared with itself, and candidates
+        within `apart` frames of the diagonal are excluded. If the window is centered, each pair of
+        mirrored candidates is then returned once, with the earlier frame first.
     method : {"sectors", "minima"}
     sector : int
         Number of frames along each side of a sector.
     blend : int
-        Number of frames that are blended around a candidate; all of them must exist in both
-        motions.
+        Number of frames that are blended.
     apart : int
         Minimum distance from the diagonal, in frames.
+    window : {"centered", "kr14"}
+        Frames that are blended; see `window_centers`.
+    skip_ends : bool
+        Ignore cells at which some of the frames to be blended do not exist. Otherwise, they can
+        become candidates, with an infinite mean error.
     """
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     parts: list[tuple[Ints, Array]] = []
-    columns = len(a if b is None else b)
+    own = b is None
+    # A centered transition and the transition back blend the same frames, so half of a symmetric
+    # error function is enough.
+    half = own and window == "centered"
+    second = a if b is None else b
     margin = 0 if method == "sectors" else 1  # local minima are detected from neighboring rows
-    for band in error_bands(distance, a, b, multiple=sector, margin=margin):
+    for band in error_bands(distance, a, None if half else second, multiple=sector, margin=margin):
         cells = np.where(np.isnan(band.cells), np.inf, band.cells)
-        _forbid(cells, band.row, band.column, len(a), columns, blend, apart if b is None else None)
+        if skip_ends:
+            _forbid_ends(cells, band.row, band.column, len(a), len(second), blend, window)
+        if own:
+            _forbid_diagonal(cells, band.row, band.column, apart, half)
         if method == "sectors":
             candidates, errors = _sector_minima(cells, sector)
         else:
@@ -207,10 +225,48 @@ def transition_candidates(
         else np.zeros((0, 2), np.int64)
     )
     errors = np.concatenate([errors for _, errors in parts]) if parts else np.zeros(0)
-    means = mean_errors(distance, a, a if b is None else b, frames, blend)
-    high, wide = -(-len(a) // sector), -(-columns // sector)
-    examined = high * (high + 1) // 2 if b is None else high * wide
-    return TransitionCandidates(frames, errors, means, frames // sector, examined)
+    there, reverse = window_centers(frames, blend, window)
+    means = _blend_errors(distance, a, second, there, blend)
+    back = None
+    if window != "centered":  # the frames of the first motion first, as distances are symmetric
+        back = _blend_errors(distance, a, second, reverse[:, ::-1], blend)
+    high, wide = -(-len(a) // sector), -(-len(second) // sector)
+    examined = high * (high + 1) // 2 if half else high * wide
+    return TransitionCandidates(frames, errors, means, frames // sector, examined, back)
+
+
+def window_centers(frames: Ints, blend: int, window: str = "centered") -> tuple[Ints, Ints]:
+    """Return the middle frame of each blend, for transitions at frames (i, j) of A and B.
+
+    Parameters
+    ----------
+    frames : ndarray of int64, shape (n, 2)
+        Frame i of A and frame j of B.
+    blend : int
+        Number k of frames that are blended.
+    window : {"centered", "kr14"}
+        Frames that are blended. ``"centered"`` blends the frames around i with the frames around j.
+        ``"kr14"`` blends A_i to A_(i+k-1) with B_(j-k+1) to B_j, as in Kravcevich 2014, section
+        4.6.
+
+    Returns
+    -------
+    there, back : ndarray of int64, shape (n, 2)
+        Source and target frames of the transitions from A to B, and of the transitions from B to A,
+        in which i and j are swapped (section 4.8).
+
+    Examples
+    --------
+    >>> there, back = window_centers(np.array([[357, 211]]), 30, "kr14")
+    >>> first = there - 15  # A_357 with B_182
+    >>> first.tolist(), back.tolist()
+    ([[357, 182]], [[226, 343]])
+    """
+    mirrored = frames[:, ::-1]
+    if window == "centered":
+        return frames, mirrored
+    shift = np.array([blend // 2, blend // 2 - blend + 1], np.int64)
+    return frames + shift, mirrored + shift
 
 
 def pruned(
@@ -236,15 +292,33 @@ def pruned(
     return third, Pruning(candidates.examined, len(first), len(second), len(third))
 
 
-def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
-    """Set cells to infinity if a blend does not fit there or if they are too near the diagonal."""
-    before, after = blend // 2, blend - blend // 2
+def _forbid_ends(cells, row, column, rows, columns, blend, window) -> None:
+    """Set cells to infinity if the frames to be blended do not exist."""
     i = np.arange(row, row + cells.shape[0])
     j = np.arange(column, column + cells.shape[1])
-    cells[(i < before) | (i > rows - after)] = np.inf
-    cells[:, (j < before) | (j > columns - after)] = np.inf
-    if apart is not None:
-        cells[j[None, :] - i[:, None] < apart] = np.inf
+    for axis, (frames, count) in enumerate(((i, rows), (j, columns))):
+        places = np.stack([frames, frames], axis=1)
+        center = window_centers(places, blend, window)[0][:, axis]
+        outside = (center < blend // 2) | (center > count - (blend - blend // 2))
+        if axis == 0:
+            cells[outside] = np.inf
+        else:
+            cells[:, outside] = np.inf
+
+
+def _forbid_diagonal(cells, row, column, apart, half) -> None:
+    """Set cells within `apart` frames of the diagonal and, if `half`, below it to infinity."""
+    i = np.arange(row, row + cells.shape[0])[:, None]
+    ahead = np.arange(column, column + cells.shape[1])[None] - i
+    cells[(ahead if half else np.abs(ahead)) < apart] = np.inf
+
+
+def _blend_errors(distance, a, b, centers: Ints, blend: int) -> Array:
+    """Return the mean distance (n,) over each blend; infinite if some of its frames are missing."""
+    out = np.full(len(centers), np.inf)
+    there = inside(centers, len(a), len(b), blend)
+    out[there] = mean_errors(distance, a, b, centers[there], blend)
+    return out
 
 
 def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:

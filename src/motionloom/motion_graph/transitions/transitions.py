@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.transitions import Transition, Window, transition
+from motionloom.blending.transitions import RootPath, Transition, Window, transition
 from motionloom.errors import InvalidInput
 from motionloom.features import FrameDistance
 from motionloom.motion import Motion
@@ -38,6 +38,7 @@ from motionloom.motion_graph.transitions.candidates import (
     inside,
     mean_errors,
     pruned,
+    window_centers,
 )
 from motionloom.motion_graph.transitions.foot_support import FootSupport, agreement
 from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions, pair_candidates
@@ -64,6 +65,8 @@ class Transitions:
         Largest acceleration of any joint during the transition, in m/s^2.
     blend : int
         Number of frames that are blended.
+    root_path : {"aligned", "differences"}
+        As in `motionloom.blending.transition`.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Transitions:
     transforms: NDArray[np.float64]
     accelerations: NDArray[np.float64]
     blend: int
+    root_path: RootPath = "aligned"
 
     def __len__(self) -> int:
         return len(self.source)
@@ -120,41 +124,8 @@ class Transitions:
             every("transforms"),
             every("accelerations"),
             parts[0].blend,
+            parts[0].root_path,
         )
-
-
-def window_centers(frames: Ints, blend: int, window: str = "centered") -> tuple[Ints, Ints]:
-    """Return the middle frame of each blend, for transitions at frames (i, j) of A and B.
-
-    Parameters
-    ----------
-    frames : ndarray of int64, shape (n, 2)
-        Frame i of A and frame j of B.
-    blend : int
-        Number k of frames that are blended.
-    window : {"centered", "kr14"}
-        Frames that are blended. ``"centered"`` blends the frames around i with the frames around j.
-        ``"kr14"`` blends A_i to A_(i+k-1) with B_(j-k+1) to B_j, as in Kravcevich 2014, section
-        4.6.
-
-    Returns
-    -------
-    there, back : ndarray of int64, shape (n, 2)
-        Source and target frames of the transitions from A to B, and of the transitions from B to A,
-        in which i and j are swapped (section 4.8).
-
-    Examples
-    --------
-    >>> there, back = window_centers(np.array([[357, 211]]), 30, "kr14")
-    >>> first = there - 15  # A_357 with B_182
-    >>> first.tolist(), back.tolist()
-    ([[357, 182]], [[226, 343]])
-    """
-    mirrored = frames[:, ::-1]
-    if window == "centered":
-        return frames, mirrored
-    shift = np.array([blend // 2, blend // 2 - blend + 1], np.int64)
-    return frames + shift, mirrored + shift
 
 
 @dataclass(frozen=True)
@@ -167,6 +138,7 @@ class TransitionReport:
     foot_support: int
     abrupt: int
     smooth: float | None = None
+    dead_ends: bool = False
 
 
 def find_transitions(
@@ -206,11 +178,13 @@ def find_transitions(
     blend = max(round(settings.rules.blend_seconds * fps), 2)
     sector = max(round(settings.sector_seconds * fps), blend)
     options: dict[str, Any] = {"method": settings.method.NAME, "blend": blend}
-    apart = max(round(settings.rules.apart_seconds * fps), 1)
+    # A centered transition from a frame to itself changes nothing.
+    apart = max(round(settings.rules.apart_seconds * fps), 1 if window == "centered" else 0)
+    search = {"sector": sector, "apart": apart, "window": window}
     candidates = pair_candidates(
         motions,
         distance,
-        {"sector": sector, "apart": apart, **options},
+        {**search, "skip_ends": settings.rules.skip_ends, **options},
         stored=stored,
         workers=workers,
         progress=progress,
@@ -231,25 +205,29 @@ def find_transitions(
         alike, prunings[a, b] = pruned(group, threshold, **options)
         if settings.rules.match_feet:
             foul += int(np.sum(~agreement(foot_supports[a], foot_supports[b], alike.frames, blend)))
-    maker = _Maker(motions, foot_supports, blend, settings.rules.smooth, window)
+    maker = _Maker(
+        motions, foot_supports, blend, settings.rules.smooth, window, settings.rules.root_path
+    )
     left = {pair: pruned(group, threshold, **options)[0] for pair, group in good.items()}
-    made = {pair: maker.made(pair, group) for pair, group in left.items()}
+    made = {pair: maker.made(pair, group, threshold) for pair, group in left.items()}
     loosest = 1.0 if settings.max_distance is not None else settings.rules.connect
     for factor in _LOOSER[loosest >= _LOOSER]:
         lonely = _cut_off(len(motions), made)
         if not lonely:
             break
         for pair, group in good.items():
-            if lonely & set(pair) and group.scores.min(initial=np.inf) <= factor * threshold:
-                made[pair] = maker.made(pair, pruned(group, factor * threshold, **options)[0])
+            limit = factor * threshold
+            if lonely & set(pair) and group.scores.min(initial=np.inf) <= limit:
+                made[pair] = maker.made(pair, pruned(group, limit, **options)[0], limit)
     whole = Transitions.joined(list(made.values()))
     if settings.rules.bridge and len(whole):
         lengths = [len(motion) for motion in motions]
         more = bridges(lengths, foot_supports, candidates, whole, maker.one_way)
         whole = Transitions.joined([whole, *more])
     return TransitionReport(
-        whole, float(threshold), prunings, foul, len(maker.abrupt), settings.rules.smooth
-    )
+        whole, float(threshold), prunings, foul, len(maker.abrupt), settings.rules.smooth,
+        settings.rules.dead_ends,
+    )  # fmt: skip
 
 
 def transitions_at(
@@ -261,6 +239,7 @@ def transitions_at(
     *,
     window: str = "centered",
     mirror: bool = True,
+    root_path: RootPath = "aligned",
 ) -> TransitionReport:
     """Create transitions at the frames in `candidates`.
 
@@ -280,11 +259,13 @@ def transitions_at(
         As in `window_centers`.
     mirror : bool
         Also create the transitions from the second motion of a pair to the first.
+    root_path : {"aligned", "differences"}
+        As in `motionloom.blending.transition`.
     """
     used = sorted({number for pair in candidates for number in pair})
     rows = {n: distance.prepare(motions[n]) for n in used}
     foot_supports = {n: FootSupport.of(motions[n]) for n in used}
-    maker = _Maker(motions, foot_supports, blend, smooth)
+    maker = _Maker(motions, foot_supports, blend, smooth, root_path=root_path)
     directed: dict[tuple[int, int], set[tuple[int, int]]] = {}
     for (a, b), frames in candidates.items():
         there, back = window_centers(frames, blend, window)
@@ -310,6 +291,7 @@ def blended(
     source: Ints,
     target: Ints,
     blend: int,
+    root_path: RootPath = "aligned",
 ) -> Transition:
     """Blend the transition from `source` to `target`, each a motion and a frame (2,)."""
     windows = []
@@ -318,7 +300,7 @@ def blended(
         clip = motions[motion]
         contacts = foot_supports[int(motion)].parts[part]
         windows.append(Window(clip.rotations[part], clip.root[part], contacts))
-    return transition(motions[0].skeleton, *windows)
+    return transition(motions[0].skeleton, *windows, root_path=root_path)
 
 
 def _threshold(good: dict[tuple[int, int], TransitionCandidates], wanted: int, options) -> float:
@@ -348,22 +330,42 @@ class _Maker:
     """Creates transitions: computes each candidate once and counts abrupt transitions."""
 
     def __init__(
-        self, motions, foot_supports, blend: int, smooth: float | None, window: str = "centered"
+        self,
+        motions,
+        foot_supports,
+        blend: int,
+        smooth: float | None,
+        window: str = "centered",
+        root_path: RootPath = "aligned",
     ) -> None:
         self.motions, self.foot_supports, self.blend = motions, foot_supports, blend
-        self.smooth, self.window = smooth, window
+        self.smooth, self.window, self.root_path = smooth, window, root_path
         self.abrupt: set[tuple[int, ...]] = set()
         self._known: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {}
 
-    def made(self, pair: tuple[int, int], candidates: TransitionCandidates) -> Transitions:
-        """Return the transitions in both directions at the candidates of a pair of motions."""
-        ways = window_centers(candidates.frames, self.blend, self.window)
+    def made(
+        self, pair: tuple[int, int], candidates: TransitionCandidates, limit: float
+    ) -> Transitions:
+        """Return the transitions in both directions at the candidates of a pair of motions.
+
+        `limit` is the maximum mean error. It applies to each direction, because the transition
+        back may blend other frames.
+        """
+        there, reverse = window_centers(candidates.frames, self.blend, self.window)
+        back = candidates.means if candidates.back is None else candidates.back
         parts = []
-        for (a, b), frames in zip((pair, pair[::-1]), ways, strict=True):
-            kept = inside(frames, len(self.motions[a]), len(self.motions[b]), self.blend)
-            part = candidates.errors[kept], candidates.means[kept]
-            parts.append(self.one_way((a, b), frames[kept], *part))
-        return Transitions.joined(parts)
+        for (a, b), frames, means in (
+            (pair, there, candidates.means),
+            (pair[::-1], reverse, back),
+        ):
+            kept = means <= limit
+            parts.append(self.one_way((a, b), frames[kept], candidates.errors[kept], means[kept]))
+        made = Transitions.joined(parts)
+        if pair[0] != pair[1] or candidates.back is None:
+            return made
+        # Within one motion, a transition and the transition back of another candidate may be equal.
+        keys = np.concatenate([made.source, made.target], axis=1)
+        return made.select(np.sort(np.unique(keys, axis=0, return_index=True)[1]))
 
     def one_way(
         self,
@@ -381,13 +383,16 @@ class _Maker:
             np.zeros((len(frames), 3)),
             np.zeros(len(frames)),
             self.blend,
+            self.root_path,
         )
         good = np.ones(len(planned), dtype=bool)
         for k in range(len(planned)):
             source, target = planned.source[k], planned.target[k]
             key = (*source.tolist(), *target.tolist())
             if key not in self._known:
-                made = blended(self.motions, self.foot_supports, source, target, self.blend)
+                made = blended(
+                    self.motions, self.foot_supports, source, target, self.blend, self.root_path
+                )
                 abruptness = _abruptness(self.motions, planned, k, made)
                 self._known[key] = (made.transform.to_array(), abruptness)
             planned.transforms[k], planned.accelerations[k] = self._known[key]

@@ -92,6 +92,7 @@ class GraphPlayer(Player):
         start: MotionFrame | str | None = None,
         automatic: bool = True,
         lock_feet: bool = True,
+        variety: bool = True,
         route: Route | None = None,
         goals: WalkSettings | None = None,
     ) -> None:
@@ -100,7 +101,7 @@ class GraphPlayer(Player):
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
         self.log: deque[PlayedTransition] = deque(maxlen=_LOG)
         self._rng = np.random.default_rng(seed)
-        self._automatic = automatic
+        self._automatic, self._variety = automatic, variety
         self._label: str | None = None
         self._remaining_frames: NDArray[np.float64] | None = None
         self._uses = np.zeros(len(graph), np.int64)
@@ -172,11 +173,13 @@ class GraphPlayer(Player):
         progress : callable, optional
             Called with the number of frames written since the last call.
         """
-        if Path(path).suffix.lower() != ".bvh":
+        # A stream must know its length, but a walk may stop early at a dead end.
+        if Path(path).suffix.lower() != ".bvh" or self.graph.dead_ends:
             motion = self.record(frames=frames, name=Path(path).stem)
             motion.save(path)
             quality, sources = self.quality(motion), motion.sources
-            return WalkReport(frames, quality, sources, self.transition_count, tuple(self.log))
+            log = tuple(self.log)
+            return WalkReport(len(motion), quality, sources, self.transition_count, log)
         meter = _WalkMeter(self.graph, self.goals, self._notes)
         played: list[Source] = []
         with bvh_stream(path, self.skeleton, frames=frames, fps=self.fps) as out:
@@ -298,11 +301,20 @@ class GraphPlayer(Player):
         if start is None:
             if not len(self.graph):
                 raise InvalidInput("the motion graph has no transitions; rebuild it")
-            motion, frame = self.graph.transitions.enter[self._rng.integers(len(self.graph))]
+            enter = self.graph.transitions.enter
+            if self.graph.dead_ends:  # a transition may end with the last frame of a motion
+                lengths = np.array([len(motion) for motion in self.graph.motions])
+                enter = enter[enter[:, 1] < lengths[enter[:, 0]]]
+                if not len(enter):
+                    raise InvalidInput("every transition ends with the last frame of a motion")
+            motion, frame = enter[self._rng.integers(len(enter))]
             return int(motion), int(frame)
         motion, frame = self.graph.locate(start)
         if not len(self.graph.departures(motion, frame)[0]):
-            last = int(self.graph.departures(motion, 0)[0][-1])
+            departures = self.graph.departures(motion, 0)[0]
+            if not len(departures):
+                raise InvalidInput(f"no transition leaves {self.graph.names[motion]}")
+            last = int(departures[-1])
             raise InvalidInput(
                 f"no transition leaves {self.graph.names[motion]} after frame {last}; start at "
                 f"frame {last} or earlier, not at {frame}"
@@ -314,6 +326,9 @@ class GraphPlayer(Player):
         if self._script is not None:
             return self._script.popleft() if self._script else None
         frames, which = self.graph.departures(self._motion, self._frame)
+        if not len(which):  # a dead end: the motion is played to its last frame
+            self._last_frame = len(self.graph.motions[self._motion])
+            return None
         if self._remaining_frames is not None:
             which = self._labeled(frames, which)
             frames = self.graph.transitions.leave[which, 1]
@@ -324,6 +339,8 @@ class GraphPlayer(Player):
         else:
             near = frames <= max(self._frame + _HORIZON * self.fps, frames[0])
             which = which[near]
+        if not self._variety:
+            return int(self._rng.choice(which))
         weights = 1.0 / (1.0 + self._uses[which]) ** 2 / self._repetition(which)
         return int(self._rng.choice(which, p=weights / weights.sum()))
 

@@ -1,4 +1,4 @@
-"""Export matching databases to other programs and engines."""
+"""Export of matching databases to other programs and game engines."""
 
 from __future__ import annotations
 

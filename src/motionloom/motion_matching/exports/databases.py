@@ -1,4 +1,4 @@
-"""Write the formats of other motion matching programs: orangeduck's, and JLPM22's for Unity.
+"""Writers for the formats of other motion matching programs: orangeduck, and JLPM22 for Unity.
 
 Both store local transforms of bones below a simulation bone on the floor, with their velocities,
 in little-endian order.
@@ -12,7 +12,7 @@ values, followed by their offsets and scales, each stored as a count and float32
 is taken from its ``database.h``, ``array.h`` and ``character.h`` (commit 57b7250).
 
 The character has 23 bones in a fixed order and plays 60 frames per second. At startup, the program
-recomputes the features with its own weights, whereas ``features.bin`` uses ours.
+recomputes the features with its own weights, whereas ``features.bin`` uses motionloom's weights.
 
 **Unity**: ``.mmskeleton``, ``.mmpose`` and ``.mmfeatures`` have the encoding of C#'s BinaryWriter,
 in which strings are UTF-8, preceded by their length in groups of seven bits. The format is taken
@@ -75,7 +75,7 @@ def simulation_bone(database: MatchingDatabase, part: Range) -> tuple[Array, Arr
 def bone_tracks(
     database: MatchingDatabase, part: Range, parents: Sequence[int], joints: Sequence[int | None]
 ) -> BoneTracks:
-    """Return the tracks of bones that follow joints; bones without a joint stay at their parent.
+    """Return the tracks of bones that follow joints; a bone without a joint stays at its parent.
 
     Parameters
     ----------

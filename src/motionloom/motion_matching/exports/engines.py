@@ -1,8 +1,8 @@
-"""Export takes with a root bone on the floor to Godot and Unreal, with a script for Unreal.
+"""Export of takes with a root bone on the floor to Godot and Unreal, with a script for Unreal.
 
-Every range becomes one file, in which the root bone is the simulation bone. It carries the root
-motion, and the hips are its child. Godot's add-ons bake their databases from the animations in GLB
-files. Unreal has no open file format for PoseSearch databases, so a script imports the files,
+Every range becomes one file, in which the root bone is the simulation bone. This bone carries the
+root motion, and the hips are its child. Godot's add-ons bake their databases from the animations in
+GLB files. Unreal has no open file format for PoseSearch databases, so a script imports the files,
 enables root motion, and fills a database in the editor.
 """
 

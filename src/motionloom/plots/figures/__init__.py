@@ -1,1 +1,1 @@
-"""Pictures of moving bodies: stick figures, film strips, animations, and views from above."""
+"""Pictures of moving bodies: stick figures, film strips, animations and top views."""

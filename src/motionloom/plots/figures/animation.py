@@ -1,8 +1,8 @@
-"""Animations of a motion as animated GIF or MP4 (H.264) files.
+"""Animations of a motion, as GIF or MP4 (H.264) files.
 
 GIF files play everywhere but become large quickly. MP4 files are small, but writing them requires
-the program ffmpeg. Each frame is painted with Pillow: a stick figure on a floor, with its path. The
-camera follows characters that travel, and otherwise stays still.
+the program ffmpeg. Each frame, which shows a figure on a floor with its path, is painted with
+Pillow. The camera follows characters that travel, and otherwise stays still.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MARGIN = 0.1  # margin around the figure, as a fraction of its size
 
 @dataclass(frozen=True)
 class Film:
-    """Film of one motion, with one image per frame."""
+    """Animation of one motion, with one image per frame."""
 
     motion: Motion  # at the frame rate of the film
     figure: StickFigure
@@ -108,7 +108,7 @@ class Film:
 def film_for(
     motion: Motion, width: int, fps: float, seconds: float | None, view: str, body: bool = False
 ) -> Film:
-    """Create a film of a motion, `width` pixels wide, at `fps`, at most `seconds` long."""
+    """Create an animation that is `width` pixels wide and lasts at most `seconds`."""
     figure = stick_figure(motion)
     caption = motion.name or "motion"
     if seconds is not None and motion.duration > seconds:
@@ -152,7 +152,7 @@ def _followed(path: NDArray, figure: StickFigure, fps: float) -> NDArray[np.floa
 
 
 def _extent(motion: Motion, figure: StickFigure, camera: Camera, centers: NDArray):
-    """Return the lower left and upper right corners (2,) of the figure around its centers."""
+    """Return the lower left and upper right corner (2,) of the figure relative to its centers."""
     low, high = np.zeros(2), np.zeros(2)
     for start in range(0, len(motion), 4096):
         block = slice(start, start + 4096)
@@ -186,7 +186,7 @@ def _paint_triangles(draw, corners, colors) -> None:
 
 
 def palette() -> Image:
-    """Return one palette for all frames: the stroke colors, including haze and blended edges."""
+    """Return a palette for all frames, with stroke colors, their haze and their blended edges."""
     from PIL import Image
 
     solid = [ink.rgb(c) for c in (ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW)]
@@ -244,8 +244,8 @@ def write_gif(
     width : int
         Width of the image in pixels. The height depends on the motion.
     fps : float
-        Frames per second, at most the rate of the motion. GIF frame times are multiples of 0.01 s,
-        so the nearest possible rate is used; the speed of the motion is unchanged.
+        Frames per second, at most the motion's frame rate. GIF frame times are multiples of 0.01 s,
+        so the nearest possible rate is used; the playback speed is unchanged.
     seconds : float or None
         Maximum length in seconds, or None for no limit. If the motion is cut, the caption says so.
     view, body
@@ -294,7 +294,8 @@ def write_mp4(
 ) -> Path:
     """Write an MP4 file (H.264) with the program ``ffmpeg``; for the options, see `write_gif`.
 
-    `sound` is an audio file that starts at the first frame. The longer of motion and sound is cut.
+    `sound` is an audio file that starts at the first frame. The longer of the two is cut to the
+    length of the shorter.
 
     Raises
     ------
@@ -368,7 +369,7 @@ def write_frames_mp4(
 
 
 def ffmpeg() -> str:
-    """Return the path of the program ffmpeg, from the PATH or from the package imageio-ffmpeg.
+    """Return the path of ffmpeg, from ``PATH`` or from the package imageio-ffmpeg.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Drawing primitives for film strips and animations: camera, strokes, and body triangles.
 
 The camera is orthographic, with the same scale everywhere in the image. It is oriented relative to
-one floor direction (the direction of travel) and does not move, so that all figures of an image are
+one floor direction (the direction of travel) and does not move, so that all figures in an image are
 seen from the same side. Strokes are lines with round ends in the image plane, in painting order;
 lengths are meters in the image plane. The neutral body is drawn as shaded triangles, the farthest
 first. Film strips are painted with Matplotlib, animations with Pillow.
@@ -98,7 +98,7 @@ def floor_direction(angle: float) -> NDArray[np.float64]:
 def camera_for(
     motion: Motion, figure: StickFigure, path: NDArray[np.floating], *, view: str
 ) -> Camera:
-    """Return a camera relative to the direction of travel or, in place, to the facing direction.
+    """Return a camera oriented by the direction of travel or, for motion in place, by the facing.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def path_strokes(
 def grid_strokes(
     figure: StickFigure, camera: Camera, center: ArrayLike, radius: float, *, step: float
 ) -> Strokes:
-    """Return grid lines every `step` meters on a disc of floor around `center` (3,)."""
+    """Return strokes for grid lines every `step` meters on a floor disc around `center` (3,)."""
     center = np.asarray(center, dtype=np.float64)
     axes = camera.axes
     along = floor_direction(camera.direction)
@@ -323,7 +323,7 @@ class Triangles:
 
 @dataclass(frozen=True, eq=False)
 class BodyFigure:
-    """Neutral body of a skeleton; the left side is blue and the right side orange.
+    """A skeleton's neutral body, with a blue left side and an orange right side.
 
     Attributes
     ----------
@@ -336,7 +336,7 @@ class BodyFigure:
     colors: NDArray[np.float64]
 
     def triangles(self, motion: Motion, frame: int, camera: Camera) -> Triangles:
-        """Return the shaded triangles of one frame that face the camera, the farthest first."""
+        """Return the shaded triangles that face the camera in one frame, farthest first."""
         corners = camera.project(self.mesh.posed(motion, frame))[self.mesh.triangles]
         return shaded_triangles(corners, self.colors)
 

@@ -1,8 +1,8 @@
-"""Film strips: a motion as a row of figures on the ground, with its path.
+"""Film strips, which show a motion as a row of figures on the ground, with its path.
 
 A motion that travels is drawn in world coordinates on a lane with meter marks. A motion that stays
 in place, turns back or goes very far is drawn as a row of small stages, all seen by the same
-camera. If the path is long enough, a plan of it is added.
+camera. If the path is long enough, a plan view of it is added.
 
 The worst second of a synthesized motion is drawn as a film strip in which the worst frame is
 marked.
@@ -82,7 +82,7 @@ def film_strip(
         ``world`` draws all figures at their positions, ``stages`` draws each figure on a separate
         piece of floor, ``auto`` selects ``world`` if the figures do not overlap.
     first_frame : int
-        Number of the first frame in the labels, for a motion that was cut from a longer motion.
+        Number with which frame labels start, for a motion that was cut from a longer motion.
     mark : int, optional
         Frame that is always drawn, on a red stage.
     body : bool
@@ -181,7 +181,7 @@ class _Strip:
         return np.array(boxes)
 
     def number(self, k: int) -> int:
-        """Return the frame number of figure `k` in the labels."""
+        """Return the frame number in the label of figure `k`."""
         return self.first_frame + int(self.shown[k])
 
     def on_floor(self, point) -> NDArray[np.float64]:
@@ -218,7 +218,7 @@ def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
 
 
 def _travels(strip: _Strip) -> bool:
-    """Return whether the motion travels far enough that the figures do not overlap horizontally."""
+    """Return whether the motion travels so far that the figures do not overlap horizontally."""
     if len(strip.shown) < 2:
         return False
     boxes, size = strip.boxes, strip.figure.size
@@ -447,9 +447,9 @@ def write_worst_second(
 ) -> Path:
     """Draw the second around the worst frame of a motion, as a .png, .svg or .pdf file.
 
-    The worst frame, drawn on a red stage, belongs to the measurement that exceeds its limit the
-    most or, if none does, comes closest to it. The title names the measurement, the body part, and
-    the source take.
+    The worst frame, drawn on a red stage, is that of the measurement that exceeds its limit the
+    most or, if none does, comes closest to its limit. The title names the measurement, the body
+    part, and the source take.
 
     Parameters
     ----------

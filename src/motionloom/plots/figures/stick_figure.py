@@ -1,4 +1,4 @@
-"""Stick figure of a skeleton: the bones to draw, their thickness and color.
+"""Stick figures: the bones of a skeleton to draw, their thickness and color.
 
 Thickness follows the pipe model: it is proportional to the square root of the total bone length
 below a bone. On any skeleton, human or not, thighs are therefore thicker than shins, and spines are
@@ -38,7 +38,7 @@ class StickFigure:
     Attributes
     ----------
     points : ndarray of int, shape (P,)
-        Drawn points of the motion (joints, then end sites).
+        Indices of the points to draw (joints, then end sites).
     bones : ndarray of int, shape (B, 2)
         Upper and lower end of each bone, as indices into `points`.
     sides : ndarray of int, shape (B,)
@@ -156,7 +156,7 @@ def _probe(motion: Motion) -> NDArray[np.float64]:
 
 
 def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
-    """Return the hips (or the root), and the points above or next to them to hide.
+    """Return the hips (or the root), and the points above or next to them that are not drawn.
 
     In many rigs, the parent of the hips stays on the floor. The line from there to the hips is not
     part of the body, and neither are props and IK targets.
@@ -175,7 +175,7 @@ def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
 
 
 def _size(poses: NDArray[np.float64]) -> float:
-    """Return the median of the longest edges of the bounding boxes; 1 if the figure is a point."""
+    """Return the median over time of the bounding box's longest edge; 1 for a single point."""
     extent = _quietly(np.nanmax, poses) - _quietly(np.nanmin, poses)
     longest = _middle(extent.max(axis=1)[:, None])[0]
     return float(longest) if longest > 1e-9 else 1.0

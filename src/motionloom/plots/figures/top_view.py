@@ -1,4 +1,4 @@
-"""Top views of crowds (as image, GIF, MP4 or HTML page), and plans of dance floors."""
+"""Top views of crowds (image, GIF, MP4 or HTML page), and dance floor plans."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def write_top_view(
     Parameters
     ----------
     agents : sequence of sequences of Motion
-        Motions of each agent: two for a couple, one for a soldier.
+        Motions of each agent: two for a couple, or one for a soldier.
     path : str or Path
     radius : float
         Radius of the discs around agents, in meters.

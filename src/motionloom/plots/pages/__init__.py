@@ -1,1 +1,1 @@
-"""Self-contained pages: players, contact sheets and reports."""
+"""Self-contained web pages: players, contact sheets and reports."""

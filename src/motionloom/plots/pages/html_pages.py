@@ -18,7 +18,7 @@ SHEET_BUDGET = Budget(fps=12.0, frames=72, seconds=6.0, points=40)
 
 
 class SheetClip(NamedTuple):
-    """One clip of a contact sheet, with its title, motion and labels.
+    """A clip on a contact sheet, with its title, motion and labels.
 
     Examples
     --------
@@ -171,7 +171,7 @@ nav a.error { color: var(--error); } nav a.warning { color: var(--warning); }
 
 @dataclass(frozen=True)
 class ReportSection:
-    """One report as HTML: its title, its highest severity, and the HTML fragment."""
+    """A diagnostics report: its title, its highest severity, and an HTML fragment."""
 
     title: str
     worst: str
@@ -179,7 +179,7 @@ class ReportSection:
 
 
 def doctor_section(motion: Motion, report: Mapping[str, Any]) -> ReportSection:
-    """Convert a report from ``motionloom doctor --json`` into a section of a page."""
+    """Convert a report from ``motionloom doctor --json`` to a section of a page."""
     worst = next(
         (kind for kind in ("error", "warning") if kind in _kinds(report)),
         "warning" if report["warnings"] else "healthy",

@@ -1,4 +1,4 @@
-"""Matplotlib pages in meters with a heading, and figure files that are reproducible."""
+"""Matplotlib pages in meters with a heading, and reproducible figure files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _heading(
 
 
 def time_label(axes: Axes, frame: int, fps: float, at: tuple[float, float], size: float) -> None:
-    """Write time and frame number, centered below `at`; `size` is the size of the stick figure."""
+    """Draw the time and frame number, centered below `at`; `size` is the stick figure's size."""
     x, y = at
     axes.text(x, y, f"{frame / fps:.2f} s", size=8, color=TEXT, ha="center", va="top")
     axes.text(x, y - 0.085 * size, f"frame {frame}", size=6.5, color=FAINT,
@@ -106,7 +106,7 @@ def paint_triangles(axes: Axes, triangles: Triangles, *, zorder: int) -> None:
 
 
 def floor_lines(ends: NDArray[np.float64], width: float) -> ink.Strokes:
-    """Return floor lines with `ends` (N, 2, 2) in the color of the grid."""
+    """Return strokes for floor lines with `ends` (N, 2, 2), in the grid color."""
     colors = np.tile(ink.rgb(ink.GRID), (len(ends), 1))
     return ink.Strokes(ends, np.full(len(ends), width), colors)
 
@@ -120,7 +120,7 @@ def meters(length: float) -> str:
 
 
 def scale_bar(axes: Axes, at: tuple[float, float], zoom: float, longest: float, size: float):
-    """Draw a scale bar for a round number of meters, at most `longest` on the page."""
+    """Draw a scale bar for a round number of meters, at most `longest`."""
     length = ink.grid_step(longest / zoom / 0.45)
     half = 0.5 * zoom * length
     x = [at[0] - half, at[0] - half, at[0] + half, at[0] + half]
@@ -166,7 +166,7 @@ def write_figure(figure: Figure, path: str | Path, *, dpi: float | None = None) 
     figure : matplotlib Figure
     path : str or Path
     dpi : float, optional
-        Resolution of a PNG file, in dots per inch. Default: the resolution of the figure.
+        Resolution of a PNG file, in dots per inch. Default: the figure's resolution.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Interactive player for notebooks and web pages, with controls to turn, scrub and zoom.
+"""Interactive player for notebooks and web pages, in which you can rotate, zoom and scrub.
 
 Positions are resampled to a low rate (the player interpolates smoothly), quantized to 16 bits over
-the extent of the clip, and written as base64. For a walk of five meters, positions are accurate to
-a tenth of a millimeter.
+the extent of the clip, and written as base64. For a five-meter walk, positions are accurate to a
+tenth of a millimeter.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Budget:
 
 
 def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
-    """Return the player data of `motion`, serializable as JSON.
+    """Return the data with which the player shows `motion`, serializable as JSON.
 
     Parameters
     ----------
@@ -169,8 +169,8 @@ def player_html(motion: Motion, *, budget: Budget | None = None) -> str:
     ----------
     motion : Motion
     budget : Budget, optional
-        Limits for long motions. Default: 900 frames, which is 30 s at the full rate. Longer motions
-        are shown at a lower rate, up to 90 s. The caption says which limits were applied.
+        Limits for long motions. Default: 900 frames, which is 30 s at the full frame rate. Longer
+        motions are shown at a lower rate, up to 90 s. The caption states which limits were applied.
 
     Returns
     -------

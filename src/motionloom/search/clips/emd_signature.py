@@ -80,6 +80,7 @@ class EmdSignatures:
         threshold: float = THRESHOLD,
         time_weight: float = 1.0,
         perpendicular: bool = False,
+        following: bool = False,
     ) -> EmdSignatures:
         """Compute the signatures of rotation curves.
 
@@ -93,12 +94,15 @@ class EmdSignatures:
             Weight of time in the ground distance, in degrees per frame.
         perpendicular : bool
             As in `motionloom.features.curves.kept_frames`.
+        following : bool
+            As in `motionloom.features.curves.masses`.
         """
         points, mass, counts = _signatures(
             np.ascontiguousarray(curves, dtype=np.float64),
             float(threshold),
             float(time_weight),
             perpendicular,
+            following,
         )
         starts = offsets_of(counts)
         quantiles = _quantiles(points, mass, starts).reshape(*curves.shape[::2], _AXES, PARTS)
@@ -202,11 +206,12 @@ def _turned_apart(a, b, apart, turn):
 
 
 @kernel
-def _signatures(curves, threshold, time_weight, perpendicular):
+def _signatures(curves, threshold, time_weight, perpendicular, following):
     """Return points (N, 4), masses (N,) and point counts (C * J,) of curves (C, T, J, 3).
 
     The mass of a point is the fraction of frames that are nearer to it than to its neighbors. Half
-    a frame is added before the first and after the last point, so the masses add up to 1.
+    a frame is added before the first and after the last point, so the masses add up to 1. With
+    `following`, it is the fraction of frames from the point up to the next one.
     """
     clips, frames, joints, _ = curves.shape
     room = clips * joints * min(frames, 16)
@@ -226,6 +231,9 @@ def _signatures(curves, threshold, time_weight, perpendicular):
             for n in range(len(kept)):
                 before = -0.5 if n == 0 else 0.5 * (kept[n - 1] + kept[n])
                 after = frames - 0.5 if n == len(kept) - 1 else 0.5 * (kept[n] + kept[n + 1])
+                if following:
+                    before = 1.0 * kept[n]
+                    after = 1.0 * frames if n == len(kept) - 1 else 1.0 * kept[n + 1]
                 points[at, :3] = curve[kept[n]]
                 points[at, 3] = time_weight * kept[n]
                 mass[at] = (after - before) / frames

@@ -320,6 +320,7 @@ class EmdMeasure(CurveMeasure):
     time_weight: float = 1.0
     frames: int = PAPER_ROWS
     line_distance: Literal["time", "perpendicular"] = "time"
+    point_mass: Literal["nearest", "following"] = "nearest"
     joint_weights: JointWeights = "importance"
     whole_turns: bool = True
     symmetric: ClassVar[bool] = True
@@ -335,6 +336,7 @@ class EmdMeasure(CurveMeasure):
             "threshold": self.threshold,
             "time_weight": self.time_weight,
             "line_distance": self.line_distance,
+            **({"point_mass": self.point_mass} if self.point_mass != "nearest" else {}),
         }
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
@@ -375,6 +377,7 @@ class EmdMeasure(CurveMeasure):
             threshold=self.threshold,
             time_weight=self.time_weight,
             perpendicular=self.line_distance == "perpendicular",
+            following=self.point_mass == "following",
         )
 
 

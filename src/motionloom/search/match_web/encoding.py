@@ -238,7 +238,9 @@ def decoded_block(header: WebHeader, number: int, data: bytes) -> Web:
                 cells = int(lengths.sum())
                 sizes |= {"steps": cells - count + bridges, "values": cells}
         _expect("size", at == len(content))
-        _expect("numbers", all(_within(np.abs(part), _LARGEST_NUMBER) for part in parts.values()))
+        for name, width in zip(_FIELDS, header.widths, strict=True):
+            if 1 << (8 * width - 1) > _LARGEST_NUMBER:  # fewer bytes cannot hold a larger number
+                _expect("numbers", _within(np.abs(parts[name]), _LARGEST_NUMBER))
         _expect("steps", _within(parts["steps"], 3))
         offsets = offsets_of(parts["lengths"])
         leaves = np.cumsum(parts["leaves"])
@@ -287,10 +289,20 @@ def _from_planes(data: bytes, at: int, count: int, width: int) -> NDArray[np.int
     if not 0 <= count <= _MOST or at + count * width > len(data):
         raise ValueError("the file ends too early, or a field is larger than allowed")
     planes = np.frombuffer(data, np.uint8, count * width, at).reshape(width, count)
+    if width == 1:  # most numbers: steps and differences between neighboring cells
+        return _UNFOLDED[planes[0]]
     folded = planes[0].astype("<u8")
     for n in range(1, width):
         folded |= planes[n].astype("<u8") << np.uint64(8 * n)
+    return _unfolded(folded)
+
+
+def _unfolded(folded: NDArray) -> NDArray[np.int64]:
+    """Decode zigzag-encoded integers."""
     return (folded >> 1).astype(np.int64) ^ -(folded & 1).astype(np.int64)
+
+
+_UNFOLDED = _unfolded(np.arange(256, dtype=np.uint64))  # of one byte
 
 
 @kernel

@@ -5,7 +5,8 @@ so the sum of R minus the distance over its cells is not negative. The largest s
 through a cell follows from the largest sums of paths that end there and of paths that start there,
 as in the maximum subarray problem. Cells and bridges through which every path has a negative sum
 cannot be in a match. These cells and bridges, and networks that cover too little time, are dropped
-before the web is refined, because refinement takes most of the time.
+before the web is refined, because refinement takes most of the time. A search drops them as well:
+only one cell in twenty can be in a match up to 0.1 m.
 
 *Index.* Frames of all motions are numbered consecutively. A cell is a pair of these numbers, so the
 webs of all pairs of motions form one network of paths. A pair is stored once and read both ways:
@@ -29,7 +30,9 @@ from motionloom.search.match_web.web import Web
 _BLOCK = 6  # frames per block of the index, as a power of two: 64, about a second
 
 
-def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = False) -> Web:
+def useful_paths(
+    web: Web, limit: float, *, least: float = 0.0, squares: bool = False, whole: bool = False
+) -> Web:
     """Return the chains and bridges of a web that matches may use.
 
     Parameters
@@ -41,6 +44,8 @@ def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = 
         Minimum number of frames that a match must cover in each motion.
     squares : bool
         If True, squared distances are averaged.
+    whole : bool
+        If True, chains keep their unusable ends, so that exactly the same matches are found.
 
     Returns
     -------
@@ -77,6 +82,8 @@ def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = 
         web.leaves,
         web.arrives,
     )
+    if whole:
+        kept = np.isin(chain_of, chain_of[kept])
     web = _part(web, kept, bridges, chain_of)
     if least > 0.0 and web.chain_count:
         sizes = np.diff(web.offsets[: web.chain_count + 1])

@@ -7,6 +7,7 @@ a different limit is fast enough for a slider. Memory does not grow with the lib
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,8 +28,9 @@ from motionloom.search.match_web.networks import WebIndex, web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.methods import MatchWeb, WebOptions
+from motionloom.search.methods.segments import NEAR_MATCHES
 from motionloom.search.query import Query, row_span
-from motionloom.search.settings import SearchSettings
+from motionloom.search.settings import LARGEST_JOIN, SearchSettings
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
@@ -36,7 +38,13 @@ _CONTEXT_SECONDS = 1.0  # seconds of motion around an external query, for its we
 
 
 _FRAMES_TOGETHER = 1024  # frames of a long motion that are opened at a time
-MOST_CELLS = 16_000_000  # maximum number of path cells in the cached indexes, at 50 bytes per cell
+# Maximum number of path cells in the cached indexes, at 17 bytes per cell. Growing a family opens
+# its members in turn: 100 members in ten minutes at 60 Hz have 25 million cells up to LARGEST_JOIN.
+# If they did not fit, each round would open them again.
+MOST_CELLS = 32_000_000
+# An index contains the paths of matches up to one of these distances, in meters. Most cells of a
+# web are in no match below, and another threshold should not need another index.
+_DISTANCES = (NEAR_MATCHES, LARGEST_JOIN, math.inf)
 
 
 class LibraryWeb:
@@ -48,16 +56,21 @@ class LibraryWeb:
         self.timeline = store.timeline(self.entries)
         self.table = store.table(self.timeline)
         self._options = options
-        self._indices: OrderedDict[tuple[str, int, int], WebIndex] = OrderedDict()
+        self._indices: OrderedDict[tuple[str, int, int, float], WebIndex] = OrderedDict()
 
-    def index(self, name: str, start: int, end: int) -> WebIndex:
-        """Return an index of the paths that pass through frames ``[start, end)`` of a motion."""
+    def index(self, name: str, start: int, end: int, limit: float | None = None) -> WebIndex:
+        """Return an index of the paths that pass through frames ``[start, end)`` of a motion.
+
+        It contains at least the paths of all matches with a mean distance up to `limit`.
+        """
         first = start // _FRAMES_TOGETHER * _FRAMES_TOGETHER
         last = -(-end // _FRAMES_TOGETHER) * _FRAMES_TOGETHER
-        key = (name, first, last)
+        least = math.inf if limit is None else limit
+        keys = [(name, first, last, distance) for distance in _DISTANCES if distance >= least]
+        key = next((key for key in keys if key in self._indices), keys[0])
         if key not in self._indices:
             self._indices[key] = web_index(
-                self.store.pieces_of(name, (first, last), self.table),
+                self.store.pieces_of(name, (first, last), self.table, key[3]),
                 self.timeline.starts,
                 directions=1,
                 max_slope=self._options.max_slope,
@@ -198,7 +211,8 @@ class _WebSearch:
             self._checked.add(name)
         own = self.timeline.span(name, query.start_frame, query.end_frame)
         begin = int(self.timeline.starts[row_of(self.timeline.starts, own[0])])
-        index = self.web.index(name, own[0] - begin, own[1] - begin)
+        limit = self.settings.max_distance
+        index = self.web.index(name, own[0] - begin, own[1] - begin, limit)
         return _IndexedSegment(index, *own, own)
 
     def _outside(self, query: Query) -> _IndexedSegment:

@@ -14,6 +14,7 @@ search opens only the webs of its query's motion.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +44,7 @@ from motionloom.search.match_web.build import (
     web_tasks,
 )
 from motionloom.search.match_web.encoding import WebHeader, decoded_block, described, web_header
-from motionloom.search.match_web.networks import passing
+from motionloom.search.match_web.networks import passing, useful_paths
 from motionloom.search.match_web.web import Web, WebLimits, joined
 from motionloom.search.methods import WebOptions
 from motionloom.search.methods.segments import NEAR_FRAMES, NEAR_MATCHES
@@ -197,8 +198,7 @@ class WebStore:
         self.folder = library.path.absolute() / FOLDER / f"web.{self._key()}"
         self.files = library.artifacts.collection(self.folder.name, described)
         self._packs: dict[str, _Pack] = {}
-        # Motion keys are numbered in the order in which they are first encountered.
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}  # motion keys, numbered in the order of their first use
 
     def _key(self) -> str:
         """Digest of all options that affect webs. The order of the options matters."""
@@ -229,7 +229,7 @@ class WebStore:
     def of(cls, library: Store, options: WebOptions) -> WebStore:
         """Return the webs with these options; see `motionloom.search.settings.WebOptions`."""
         every = cls(library, options.distance, WebLimits.of(options))
-        if options.cells == "all" or (options.cells == "auto" and options.rules == "paper"):
+        if options.cells == "all" or (options.cells == "auto" and options.rules != "default"):
             return every
         if not isinstance(every.distance, PointCloud):
             if options.cells == "near":
@@ -243,9 +243,9 @@ class WebStore:
         if options.cells == "near":
             return near
         # An existing web is extended with the options with which it was started.
-        for web in (every, near):
-            if web.files.state() is not None:
-                return web
+        for store in (every, near):
+            if store.files.state() is not None:
+                return store
         return near if library.frames >= NEAR_FRAMES else every
 
     # --- building -----------------------------------------------------------------------
@@ -470,7 +470,7 @@ class WebStore:
                                 yield owners[pack.row].names[a], owners[column].names[b], web
 
     def pieces_of(
-        self, name: str, rows: tuple[int, int], table: WebTable
+        self, name: str, rows: tuple[int, int], table: WebTable, limit: float = math.inf
     ) -> Iterator[tuple[int, int, Web]]:
         """Yield the webs between a motion and all others, restricted to a range of its frames.
 
@@ -482,6 +482,8 @@ class WebStore:
             Half-open range of frames of that motion. Paths that pass through none of them are
             omitted.
         table : WebTable
+        limit : float
+            Maximum mean distance of matches. Paths that no such match can use are omitted.
 
         Yields
         ------
@@ -506,14 +508,25 @@ class WebStore:
                 web = _both_halves(web)
             elif pack.row != own:
                 web = web.transposed()
-            web = passing(web, *rows)
+            web = passing(self._useful(web, limit), *rows)
             turned = None
             for b, begin in owners[other].names.items():
                 if owners[other].is_copy and b < name:  # computed with the other motion in the rows
-                    turned = turned or passing(self._block(pack, block).transposed(), *rows)
+                    turned = turned or passing(
+                        self._useful(self._block(pack, block).transposed(), limit), *rows
+                    )
                     yield place, begin, turned
                 elif self._is_pair(own, other, name, b):
                     yield place, begin, web
+
+    def _useful(self, web: Web, limit: float) -> Web:
+        """Return the paths of a web that a match with a mean up to `limit` may use."""
+        if limit >= self.limits.near or not web.chain_count:
+            return web
+        if web.values.min() > limit:  # then no mean is smaller
+            return Web.empty(web.shape, web.rate)
+        # Slightly more, because sums in another order are rounded differently.
+        return useful_paths(web, limit * (1 + 1e-6), squares=self.limits.squares, whole=True)
 
     @staticmethod
     def _is_pair(row: int, column: int, a: str, b: str) -> bool:

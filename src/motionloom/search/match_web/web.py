@@ -84,17 +84,20 @@ class WebLimits:
     @classmethod
     def of(cls, options: WebOptions) -> WebLimits:
         """Return the limits for web options; see `motionloom.search.settings.WebOptions`."""
-        is_paper = options.rules == "paper"
+
+        def applies(rule: str) -> bool:
+            return options.rules in ("default", rule)
+
         return cls(
             alpha=options.alpha,
             max_slope=options.max_slope,
             chain_seconds=options.chain_seconds,
             bridge_seconds=options.bridge_seconds,
             squares=options.squares,
-            edge_minima=is_paper,
-            shared_cells=is_paper,
-            second_pass=not is_paper,
-            extended_chains=not is_paper,
+            edge_minima=options.rules == "border-minima",
+            shared_cells=not applies("separate-chains"),
+            second_pass=applies("second-pass"),
+            extended_chains=applies("extended-chains"),
         )
 
     def __post_init__(self) -> None:

@@ -51,7 +51,7 @@ class ClipStatistics(ClipMethod):
 
     covariance_weight: float = setting(
         1.0,
-        "Weight of the covariance: which joints move together, and around which pose.",
+        "Weight of the covariance, which captures the mean pose and which joints move together.",
         least=0.0,
     )
     spectrum_weight: float = setting(
@@ -131,6 +131,11 @@ class Emd(ClipMethod):
         "How to measure the distance of a frame from the simplified curve: at the same time, or "
         "perpendicular to the curve (one frame counts as one degree).",
     )
+    point_mass: Literal["nearest", "following"] = setting(
+        "nearest",
+        "Mass of a point of the simplified curve: the number of frames nearest to it, or the "
+        "number of frames from it up to the next point.",
+    )
     time_weight: float = setting(
         1.0, "Weight of time in the Earth Mover's Distance, in degrees per frame.", least=0.0
     )
@@ -145,6 +150,7 @@ class Emd(ClipMethod):
         return EmdMeasure(
             threshold=self.curve_threshold,
             line_distance=self.line_distance,
+            point_mass=self.point_mass,
             time_weight=self.time_weight,
             frames=self.clip_frames,
             joint_weights=_weights(self.joint_weights),
@@ -154,7 +160,7 @@ class Emd(ClipMethod):
     @preset
     def tz07(cls: Any) -> Emd:
         """Settings of Tam et al. (2007), section 4."""
-        return cls(line_distance="perpendicular")
+        return cls(line_distance="perpendicular", whole_turns=False)
 
 
 @register_method
@@ -184,6 +190,11 @@ class AngleDtw(ClipMethod):
             joint_weights=_weights(self.joint_weights),
             whole_turns=self.whole_turns,
         )
+
+    @preset
+    def tz07(cls: Any) -> AngleDtw:
+        """Settings of Tam et al. (2007), section 4."""
+        return cls(whole_turns=False)
 
 
 @register_method
@@ -216,7 +227,7 @@ class UniformScaling(ClipMethod):
     @preset
     def tz07(cls: Any) -> UniformScaling:
         """Settings of Tam et al. (2007), section 4: segments are never shorter than the query."""
-        return cls(stretch_only=True)
+        return cls(stretch_only=True, whole_turns=False)
 
 
 @register_method

@@ -101,6 +101,11 @@ class SegmentOptions(Settings):
             )
 
 
+WebRules = Literal[
+    "default", "paper", "separate-chains", "second-pass", "extended-chains", "border-minima"
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class WebOptions(Settings):
     """Options of a match web (Kovar & Gleicher 2004, sections 3.1 and 3.2)."""
@@ -131,8 +136,13 @@ class WebOptions(Settings):
         False,
         "Match web: average squared distances, as in the paper, and take the root for each match.",
     )
-    rules: Literal["default", "paper"] = setting(
-        "default", "Match web: follow chains by the rules of motionloom (default) or of the paper."
+    rules: WebRules = setting(
+        "default",
+        "Match web: follow chains by the rules of motionloom (default), by those of the paper, or "
+        "by those of the paper and one more: a chain ends where it meets another one "
+        "(separate-chains), cells far from any chain are searched again (second-pass), refined "
+        "chains continue along minima (extended-chains), or the first and last frames of a motion "
+        "can be minima (border-minima).",
     )
     cells: Literal["auto", "all", "near"] = setting(
         "auto",

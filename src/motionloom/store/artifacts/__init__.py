@@ -76,7 +76,7 @@ Thing = TypeVar("Thing")
 
 @dataclass(frozen=True, eq=False)
 class Artifact:
-    """Content of a named artifact: a JSON description, and arrays by name."""
+    """Content of a named artifact: a JSON description and named arrays."""
 
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -175,13 +175,13 @@ class Artifacts:
         return self._read_named(kind, name, _described)
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Return the names of all artifacts of a kind, sorted."""
+        """Return the sorted names of all artifacts of one kind."""
         stems = (folder.rpartition(".")[0] for folder in self.folders.names())
         names = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
         return tuple(sorted(names))
 
     def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing:
-        """Read an artifact with `read` and return the result."""
+        """Read a named artifact with `read`, and return the result."""
         failed = ""
         for _ in range(_ATTEMPTS):
             current = versions(self.folders.names(), f"{kind}.{name}")

@@ -1,15 +1,15 @@
 """Artifact folders, which are written under a temporary name, committed and then immutable.
 
 A folder is called ``STEM.VERSION``. Committing a version removes the earlier versions of that stem.
-In a library folder, a commit is one rename. In an object store, it is one transaction of the
-catalogue, which records the objects that the files consist of.
+In a library folder, a commit is one rename. In an object store, it is one catalogue transaction,
+which records the objects that the files consist of.
 
 A folder contains ``checks.json`` with the size, CRC-32 and page checksum of each file. Size and
 pages are verified when a process first opens the folder (only the size for files above 512 MB),
-because this takes a quarter of the time of a CRC. ``motionloom verify`` reads and verifies
-everything. The user's cache records when a large folder was verified; for one day, it is not
-verified again unless one of its files changes. Objects in a store have block checksums in the
-catalogue, which are verified when the objects are fetched. Folders of earlier releases have no
+because this takes a quarter of the time that a CRC would take. ``motionloom verify`` reads and
+verifies everything. The user's cache records when a large folder was verified; for one day, it is
+not verified again unless one of its files changes. Objects in a store have block checksums in the
+catalogue, which are verified when the objects are fetched. Folders from earlier releases have no
 checksums, or no page checksums; the CRC is verified if there is one.
 """
 
@@ -228,7 +228,7 @@ def read_checks(folder: Folder) -> dict[str, tuple[int, ...] | None] | None:
 
 
 def check_folder(folder: Folder, *, whole: bool = False) -> None:
-    """Raise `LibraryError` if a file of an artifact does not match its checksum.
+    """Raise `LibraryError` if a file in an artifact folder does not match its checksum.
 
     A folder is checked once per process. `whole` checks it again, including large files and all
     CRCs.
@@ -271,7 +271,7 @@ def check_folder(folder: Folder, *, whole: bool = False) -> None:
 
 
 def _found(path: Path, expected: tuple[int, ...], whole: bool) -> tuple[int, ...]:
-    """Return the actual values to compare with `expected`, as far as they are verified."""
+    """Return the actual size and checksums of a file, or the `expected` ones where not verified."""
     if not whole and expected[0] > CHECKED_WHEN_READ:
         return path.stat().st_size, *expected[1:]
     if len(expected) < 3:

@@ -1,4 +1,4 @@
-"""Row tables: artifacts with rows of numbers for every motion, in one file.
+"""Row tables: artifacts that store rows of numbers for every motion in a single file.
 
 ``rows.npy`` contains the rows of all motions, concatenated and sorted by name, and is
 memory-mapped. ``index.json`` lists which rows belong to which motion.
@@ -174,7 +174,8 @@ def build_rows(
     left_out : dict of str to str
         Motions without rows, each with the reason.
     stamp : str
-        Anything else the rows depend on. Rows of a version with another stamp are not reused.
+        Digest of anything else the rows depend on. Rows from a version with another stamp are not
+        reused.
     workers, progress : optional
         Number of processes, and a function called with the number of finished motions.
     """
@@ -254,7 +255,7 @@ class _Job:
         return reusable
 
     def new(self, reusable: Collection[int]) -> dict[str, tuple[int, int]]:
-        """Return the first row and number of rows of all other motions, by name."""
+        """Map the names of all other motions to their first row and number of rows."""
         return {
             entry.name: self.place(m) for m, entry in enumerate(self.entries) if m not in reusable
         }
@@ -422,7 +423,7 @@ def _batches(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
 
 
 def batch_work(names: Sequence[str], library: Store, work: Callable[[Motion], Any]) -> list:
-    """Return the names of motions with the results of `work`."""
+    """Apply `work` to a batch of motions, and return their names with the results."""
     library.fetch(names)
     with one_thread():
         return [(name, work(library[name])) for name in names]

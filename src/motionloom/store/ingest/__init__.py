@@ -1,1 +1,1 @@
-"""Ingestion: reading files into a library."""
+"""Import of files into a library."""

@@ -226,8 +226,8 @@ def rename_motion(library: Store, entry: Entry, name: str) -> None:
 def sweep(library: Store) -> set[str]:
     """Return the frame files in use, and move leftovers of a killed import to the trash.
 
-    Frame files without a motion are touched only if the catalogue says that an import was
-    interrupted and lists motions. A catalogue that was lost, emptied or exchanged does neither.
+    Frame files without a motion are moved only if the catalogue lists motions and records an
+    interrupted import. This is not the case if the catalogue was lost, emptied or replaced.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def interruptible(library: Store) -> Iterator[None]:
 
     Files that this import wrote but did not list are removed. After an error such as a full disk,
     they are deleted; files of a worker that was killed before it could report them are moved to the
-    trash. Nothing is touched if the marked catalogue was replaced by another.
+    trash. Nothing is removed if the marked catalogue has been replaced by another.
     """
     files, catalogue = library.files, library.catalogue
     before = frame_files(files)

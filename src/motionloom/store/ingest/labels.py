@@ -28,7 +28,7 @@ KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
 
 @dataclass(frozen=True)
 class Labeling:
-    """Labels for the sources of an import, and table rows that match no file."""
+    """Labels for the files of an import, and table rows that match none of the files."""
 
     by_path: dict[str, tuple[str, ...]]  # source path to labels, sorted
     unmatched: tuple[str, ...] = ()  # rows of a table, keys of a mapping

@@ -1,4 +1,4 @@
-"""Source files of an import, and the names of their motions.
+"""Source files for an import, and the names of their motions.
 
 A motion is named after its file, without the suffix (``86_01``). If several files of one import
 have the same name, enough of each path is added to distinguish them, as in ``a/walk`` and
@@ -44,7 +44,7 @@ class SourceFile:
 def find_sources(
     paths: Iterable[str | Path],
 ) -> tuple[list[SourceFile], list[tuple[str, str]]]:
-    """Find all motion files among `paths`, including those in folders, without duplicates.
+    """Find all motion files in `paths` and in their folders, without duplicates.
 
     Folders are searched recursively. Hidden files and folders are ignored, and links to folders are
     followed once. Returns the sources, sorted by path, and pairs (folder, reason) for folders that

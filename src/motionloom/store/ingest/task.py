@@ -52,7 +52,7 @@ class ImportTask:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a task: an entry, nothing new, or a failure."""
+    """Result of a task: a new entry, no change, or a failure."""
 
     entry: Entry | None = None  # None: unchanged
     skeleton: str = ""  # as JSON
@@ -172,7 +172,7 @@ class StoredSkeletons:
         ] = {}  # key of a skeleton to the key of the skeleton stored for it
 
     def adopt(self, entry: Entry, data: str) -> tuple[Entry, str]:
-        """Return the entry, with a stored skeleton of the same body if any, and its JSON."""
+        """Return the entry with the stored skeleton of the same body, if any, and its JSON."""
         key = self._same.get(entry.skeleton)
         if key is None:
             skeleton = self._stored.get(entry.skeleton) or skeleton_from(data)

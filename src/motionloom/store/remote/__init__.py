@@ -1,1 +1,1 @@
-"""Remote storage: libraries whose frames and artifacts are in an object store."""
+"""Remote storage, for libraries whose frames and artifacts are in an object store."""

@@ -23,7 +23,7 @@ Files = dict[str, tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class RemoteFolder:
-    """Files by name, with the pieces they consist of. Names in subfolders contain ``/``."""
+    """Files by name, with their pieces. Names of files in subfolders contain ``/``."""
 
     store: ObjectStore
     name: str
@@ -68,7 +68,7 @@ Folder = Path | RemoteFolder
 
 
 def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]:
-    """Return the pieces that hold bytes `first` to `last` of a file made of `pieces`.
+    """Return the pieces that hold bytes `first` to `last` of a file that consists of `pieces`.
 
     Examples
     --------

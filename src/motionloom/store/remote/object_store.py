@@ -1,4 +1,4 @@
-"""Storage for the files of a library, in the library folder or in an object store.
+"""Storage for a library's files, in the library folder or in an object store.
 
 An object store is any storage with an fsspec address, such as ``s3://bucket/prefix``, ``gs://...``
 or ``file:///mnt/share/...``. Tests use ``memory://``.
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
     """Part of an object: `length` bytes from `start`.
 
     `sums` are the CRC-32 values of all blocks of the object, so any part of it can be verified when
-    it is read. Objects of earlier releases have none.
+    it is read. Objects from earlier releases have none.
     """
 
     name: str
@@ -117,7 +117,7 @@ class ObjectStore:
             list(threads.map(self._try, names))
 
     def assembled(self, pieces: Sequence[Piece], ending: str) -> Path:
-        """Return a local file with the concatenated pieces, fetched if necessary."""
+        """Return a local file with the concatenated pieces, fetching them if necessary."""
 
         def fill(path: Path) -> None:
             with ThreadPoolExecutor(_AT_ONCE) as threads, open(path, "wb") as out:
@@ -194,7 +194,7 @@ class ObjectStore:
             )
 
     def workers(self, workers: int | None) -> int | None:
-        """Return the number of processes that can use the store, which is 1 for memory."""
+        """Return the number of processes that can use the store, which is 1 for ``memory://``."""
         return 1 if self.address.startswith("memory:") else workers
 
     # --- the file system ----------------------------------------------------------------
@@ -278,7 +278,7 @@ FileStore = FolderStore | ObjectStore
 
 
 def trusted_store(library: Path, address: str, identity: str) -> ObjectStore:
-    """Return the object store named by a library, if the user trusts it.
+    """Return the object store at a library's address, if the user trusts it.
 
     Raises
     ------
@@ -295,7 +295,7 @@ def trusted_store(library: Path, address: str, identity: str) -> ObjectStore:
 
 
 def store_key(address: str, identity: str) -> str:
-    """Return the key under which the store of a library is trusted."""
+    """Return the key under which a library's object store is trusted."""
     return f"store {identity} {address}"
 
 
@@ -350,7 +350,7 @@ def _file_system(address: str) -> tuple[Any, str]:
 
 
 def _portions(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Split pieces into smaller ones, so that many fit in memory."""
+    """Split pieces into portions that are small enough for memory."""
     for piece in pieces:
         at, end = piece.start, piece.start + piece.length
         while at < end:

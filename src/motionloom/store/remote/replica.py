@@ -1,4 +1,4 @@
-"""Replicas of a catalogue, for the workers of a cluster and for copied libraries.
+"""Catalogue replicas, for cluster workers and for copied libraries.
 
 Workers of a cluster may have access only to the object store. They read a replica of the catalogue
 in the object store, which shows the library as it was when the work was submitted.

@@ -1,4 +1,4 @@
-"""HTTP requests by subject. Each module has one `router`; `ROUTERS` lists them."""
+"""HTTP routes, grouped by topic. Each module has one `router`; `ROUTERS` lists them."""
 
 from motionloom.studio.routes.dancing import crowd, dance, movements
 from motionloom.studio.routes.library import contents, libraries, motions, uploads, words

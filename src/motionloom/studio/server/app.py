@@ -41,7 +41,7 @@ class StudioApp(FastAPI):
     """Application whose OpenAPI document also describes settings and websocket messages."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI document; ``LiveHeads`` has the headers of live responses."""
+        """Return the OpenAPI document; ``LiveHeads`` has the headers of websocket responses."""
         if self.openapi_schema is None:
             document = with_named_settings(super().openapi())
             document["components"]["schemas"] |= live_schemas("#/components/schemas/{model}")
@@ -56,7 +56,7 @@ def create_app(
     token: str | None = None,
     choice: LibraryChoice | None = None,
 ) -> FastAPI:
-    """Create the studio of a library as an ASGI application.
+    """Create the ASGI application that serves a library's studio.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def create_app(
 
 
 def missing_page() -> str:
-    """Return how to get the page if it was not built, or an empty string if it was."""
+    """Return instructions for getting the page if it was not built, otherwise an empty string."""
     return "" if (PAGE / "index.html").is_file() else _NO_PAGE
 
 
@@ -115,13 +115,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _error_response(request: Request, error: Exception) -> JSONResponse:
-    """Return the response to an invalid request, with the message of the library."""
+    """Return the response to an invalid request, with motionloom's error message."""
     code = 404 if isinstance(error, LibraryError) else 422
     return JSONResponse({"error": str(error)}, status_code=code)
 
 
 def _invalid_response(request: Request, error: Exception) -> JSONResponse:
-    """Return the response to an invalid value; ``detail`` has the format of FastAPI."""
+    """Return the response to an invalid value; ``detail`` has the same format as in FastAPI."""
     problems = list(error.errors()) if isinstance(error, RequestValidationError) else []
     said = "; ".join(_sentence(problem) for problem in problems[:4])
     detail = [{**problem, "ctx": None, "msg": _sentence(problem)} for problem in problems]
@@ -129,7 +129,7 @@ def _invalid_response(request: Request, error: Exception) -> JSONResponse:
 
 
 def _sentence(error: dict[str, Any]) -> str:
-    """Describe an invalid value: the library's message, or the field and pydantic's message."""
+    """Describe an invalid value: motionloom's message, or the field and pydantic's message."""
     reason = error.get("ctx", {}).get("error")
     if isinstance(reason, MotionloomError):
         return str(reason)

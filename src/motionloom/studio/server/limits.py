@@ -1,8 +1,8 @@
-"""Limits of the server: concurrent work, idle connections, slow headers.
+"""Server limits on concurrent work, idle connections and slow headers.
 
-`WorkLimiter` lets only a few requests compute at a time, after they are received completely. The
-others wait, and a request whose client has left is dropped. Requests that only read are therefore
-answered even under load.
+`WorkLimiter` lets only a few requests compute at a time, after they have been received completely.
+The others wait, and a request whose client has disconnected is dropped. Requests that only read use
+a separate queue and are therefore answered even under load.
 
 `TimedConnection` closes connections that do not send complete request headers within a few seconds,
 and the oldest of them if there are too many.
@@ -50,7 +50,7 @@ class WorkLimiter:
         self.app, self.limiter = app, limiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request when its turn comes."""
+        """Forward a request to the application when its turn comes."""
         limiter, body = self.limiter, _Body()
         queue = limiter.queue(scope)
         if queue is None:
@@ -80,7 +80,7 @@ class WorkLimiter:
 
 
 class _Body:
-    """Body of a request, received completely before its turn."""
+    """A request body, which is received completely before the request takes its turn."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -118,7 +118,7 @@ class Limiter:
         self.received = 0  # bytes of requests being received, waiting or computing
 
     def queue(self, scope: Scope) -> asyncio.Semaphore | None:
-        """Return the queue of a request, if any; requests with a body count as computing."""
+        """Return the queue for a request, or None; requests with a body count as computation."""
         path = scope.get("path", "")
         if scope["type"] != "http" or not path.startswith("/api/") or path.startswith(_LIGHT):
             return None
@@ -136,7 +136,7 @@ async def _answer(refusal: HTTPException, send: Send) -> None:
 
 
 async def _turn(work: asyncio.Semaphore, receive: Receive) -> bool:
-    """Wait for a turn; return False if the client leaves first."""
+    """Wait for a turn; return False if the client disconnects first."""
     if not work.locked():
         await work.acquire()
         return True
@@ -155,7 +155,7 @@ async def _turn(work: asyncio.Semaphore, receive: Receive) -> bool:
 
 
 def _after(first: list[Message], receive: Receive) -> Receive:
-    """Return a `receive` that first repeats messages received earlier."""
+    """Return a `receive` function that first replays messages received earlier."""
     pending = list(first)
 
     async def received() -> Message:

@@ -1,4 +1,4 @@
-"""Access control: only the studio's page, and only with the token.
+"""Access control: only the studio's own page, with the token, may send requests.
 
 A browser that shows a malicious page can send requests to any address it can reach, including this
 server. These checks reject such requests:
@@ -46,8 +46,8 @@ class AccessControl:
         Host names, without port, that the server accepts. With a token, it also accepts all numeric
         addresses, which DNS rebinding cannot use.
     token : str, optional
-        Token of every request, as ``?token=``, as ``Authorization: Bearer``, or in the cookie that
-        the first request sets. None: no token is required.
+        Token that every request must contain, as ``?token=``, as ``Authorization: Bearer``, or in
+        the cookie that the first response sets. None: no token is required.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ def _query(scope: Scope) -> dict[str, list[str]]:
 
 
 def _cookie_name(headers: Headers) -> str:
-    """Return the cookie name. It contains the port, because all ports of a host share cookies."""
+    """Return the cookie name, which contains the port because all ports of a host share cookies."""
     port = headers.get("host", "").rpartition(":")[2]
     return f"{COOKIE}_{port}" if port.isdigit() else COOKIE
 
@@ -168,7 +168,7 @@ def _cookie(text: str, name: str) -> str:
 
 
 def _guarded(send: Send, path: str, host: str) -> Send:
-    """Return a `send` that adds the security headers."""
+    """Return a `send` function that adds the security headers."""
     lines = f"ws://{host} wss://{host}" if host else ""
 
     async def guarded(message: Message) -> None:
@@ -194,7 +194,7 @@ def _guarded(send: Send, path: str, host: str) -> Send:
 
 
 def _bounded(receive: Receive, path: str) -> Receive:
-    """Return a `receive` that limits the size of a body and the time between its parts."""
+    """Return a `receive` function that limits a body's size and the time between its parts."""
     size, whole = 0, False
 
     async def bounded() -> Message:

@@ -1,1 +1,1 @@
-"""State of a running studio: its library, jobs, uploads, and the list of libraries."""
+"""The state of a running studio: its library, jobs, uploads, and list of libraries."""

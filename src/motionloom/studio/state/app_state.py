@@ -45,7 +45,7 @@ Listener = Callable[[Change], None]
 
 
 class AppState:
-    """A library and the state that the windows of its studio share.
+    """An open library, and the state that all of the studio's windows share.
 
     Parameters
     ----------
@@ -93,11 +93,11 @@ class AppState:
         return self._uploads
 
     def successor(self, library: Library) -> AppState:
-        """Return the state of another library for the same server."""
+        """Return a new state for another library on the same server."""
         return AppState(library, choice=self.choice, limiter=self.limiter)
 
     def cached(self, key: tuple, compute: Callable[[], Any]) -> Any:
-        """Return the value of a key, computed on first use; the latest few of each kind are kept.
+        """Return the value for a key, computing it on first use; only a few per kind are kept.
 
         The first element of a key is its kind, so that the beats of many takes do not evict a
         motion graph. Concurrent requests for the same key wait for a single computation.
@@ -142,13 +142,13 @@ class AppState:
             return len(self._listeners)
 
     def invalidate(self, matches: Callable[[tuple], bool]) -> None:
-        """Drop the cached values whose keys match."""
+        """Drop the cached values for whose keys `matches` returns True."""
         with self._lock:
             for key in [key for key in self._cache if matches(key)]:
                 del self._cache[key]
 
     def notify(self, change: Change) -> None:
-        """Notify all windows of a change; new motions or labels invalidate library-wide values."""
+        """Notify all windows of a change; new motions or labels also invalidate cached values."""
         if change in ("motions", "labels"):
             self.invalidate(lambda key: key[0] in _LIBRARY_WIDE)
         with self._lock:

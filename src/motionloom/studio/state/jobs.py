@@ -91,12 +91,12 @@ class Job(Generic[Result]):
             self._ended.set()
 
     def status(self) -> JobStatus[Result]:
-        """Return the status of the job for the page."""
+        """Return the job's status, as sent to the page."""
         return JobStatus(**{name: getattr(self, name) for name in JobStatus.model_fields})
 
 
 class Jobs:
-    """All jobs of a server, oldest first.
+    """All jobs on a server, oldest first.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Jobs:
         return job
 
     def _work(self) -> None:
-        """Run jobs until none are waiting."""
+        """Run waiting jobs until there are none left."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -174,7 +174,7 @@ class Jobs:
         return job
 
     def all(self) -> list[JobStatus]:
-        """Return the status of every remembered job."""
+        """Return the status of every job that is still remembered."""
         with self._lock:
             return [job.status() for job in self._jobs.values()]
 
@@ -185,7 +185,7 @@ class Jobs:
         return job.status()
 
     def close(self, timeout: float = 1.0) -> None:
-        """Ask all jobs to stop and wait for up to `timeout` seconds; their threads are daemons."""
+        """Ask all jobs to stop, and wait up to `timeout` seconds until they have ended."""
         with self._lock:
             running = [job for job in self._jobs.values() if job.state == "running"]
         for job in running:

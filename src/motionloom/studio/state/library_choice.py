@@ -45,7 +45,7 @@ class KnownLibrary:
 
 
 class LibraryChoice:
-    """Libraries that a studio of this user may open.
+    """Libraries that the user's studio may open.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class LibraryChoice:
 
 
 def recent_libraries() -> list[Path]:
-    """Return paths of libraries opened in the studio, latest first; some may no longer exist."""
+    """Return the paths of recently opened libraries, latest first; some may no longer exist."""
     try:
         contents = parse_json(read_regular(user_settings().with_name(FILE), largest=_LARGEST))
     except (OSError, ValueError, MotionFormatError):

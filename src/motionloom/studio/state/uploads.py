@@ -73,7 +73,7 @@ class Uploads:
             return self._batches[key]
 
     def finish(self, key: str) -> UploadBatch:
-        """Close a batch for further files and return it; call its `remove` when done."""
+        """Close a batch to further files and return it; call its `remove` when done."""
         batch = self[key]
         with self._lock:
             self._batches.pop(key, None)
@@ -106,7 +106,7 @@ class Uploads:
 
 
 class UploadBatch:
-    """Files that are imported together; created by `Uploads.begin`."""
+    """Uploaded files that are imported together; created by `Uploads.begin`."""
 
     def __init__(self, key: str, folder: Path) -> None:
         self.key = key
@@ -134,14 +134,14 @@ class UploadBatch:
         return UploadedFile(self, name, path, os.fdopen(handle, "wb"))
 
     def uncount(self, path: Path, size: int = 0) -> None:
-        """Stop counting an incomplete file of which `size` bytes were received."""
+        """Subtract an incomplete file, of which `size` bytes were received, from the totals."""
         with self._lock:
             self.size -= size
             self.files -= 1
             self.motions -= not is_companion(path)
 
     def count(self, size: int) -> None:
-        """Add to the number of received bytes."""
+        """Add to the number of received bytes; raise if the batch is too large."""
         with self._lock:
             self.size += size
             if self.size > LARGEST_BATCH:
@@ -152,7 +152,7 @@ class UploadBatch:
     def add_to(
         self, library: Library, *, by_folder: bool, progress: Callable[[int], None]
     ) -> dict[str, Any]:
-        """Import the files; return the keys of ``motionloom import --json``, and ``names``."""
+        """Import the files; return the report of ``motionloom import --json``, and ``names``."""
         report = library.add(
             self.folder,
             labels="folder" if by_folder else None,
@@ -186,7 +186,7 @@ class UploadBatch:
 
 
 class UploadedFile:
-    """A file while it is received; deleted on exit unless `done` was called."""
+    """A file that is being received; deleted on exit unless `done` was called."""
 
     def __init__(self, batch: UploadBatch, name: str, path: Path, file: BinaryIO) -> None:
         self._batch, self._name, self._path, self._file = batch, name, path, file
@@ -228,7 +228,7 @@ class UploadedFile:
 
 
 def checked_name(name: str) -> PurePosixPath:
-    """Return a file name as a relative path.
+    """Return a file name as a relative path, after checking it.
 
     Raises
     ------

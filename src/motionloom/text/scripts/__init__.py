@@ -1,1 +1,1 @@
-"""Acting: turn a written script into a motion by finding and joining segments."""
+"""Scripts: turn a written script into a motion by finding and joining segments."""

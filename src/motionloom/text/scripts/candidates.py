@@ -1,4 +1,4 @@
-"""Candidates: library segments that show a phrase of a script.
+"""Candidates: library segments that match a phrase in a script.
 
 An event matches a phrase if they have words in common. Anything that the phrase does not mention
 has a small cost: other events at the same time, and directions or manners in the caption ("in a
@@ -61,7 +61,7 @@ _AHEAD = 0.15  # weight of velocities relative to positions, in seconds
 
 @dataclass(frozen=True)
 class PhraseCandidate:
-    """An event in a motion, with playable frames before and after it.
+    """An event in a motion, with the usable frames before and after it.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class PhraseCandidate:
     first, last : int
         Earliest frame for a seam before `start`, and latest frame for a seam after `end`.
     match : float
-        How much of the phrase the event shows; 1 for the entire phrase.
+        Fraction of the phrase that the event shows; 1 for the entire phrase.
     text : str
         Caption or label of the event.
     name, side : str
@@ -81,7 +81,7 @@ class PhraseCandidate:
     timed : bool
         True if the event was cut to a duration.
     mirrored : bool
-        True if left and right are exchanged; text and side describe the mirrored motion.
+        True if left and right are swapped; text and side describe the mirrored motion.
     """
 
     motion: str
@@ -160,7 +160,7 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
 
 @dataclass(frozen=True)
 class PhraseOptions:
-    """Options for a phrase of a script: the segments that show it, best first, and similar phrases.
+    """Options for a phrase in a script: the segments that show it, best first, or similar phrases.
 
     `near` lists descriptions of similar events if no segment shows the phrase.
     """
@@ -171,7 +171,7 @@ class PhraseOptions:
 
 
 def phrase_options(index: TextIndex, library: Store, script: str) -> list[PhraseOptions]:
-    """Return the options for each phrase of a script; see `motionloom.Library.phrase_options`."""
+    """Return the options for each phrase in a script; see `motionloom.Library.phrase_options`."""
     made = []
     for phrase in parse_script(script):
         options = tuple(candidates(index, library, phrase))
@@ -212,7 +212,7 @@ def _other_side(event: IndexedEvent, action: str) -> bool:
 
 
 def _mirror_image(event: IndexedEvent) -> IndexedEvent:
-    """Return an event with left and right exchanged."""
+    """Return an event with left and right swapped."""
     other = {"left": "right", "right": "left"}
     return replace(
         event,
@@ -264,7 +264,7 @@ def long_enough(
 
 
 def part_of(phrase: Phrase, count: int) -> Phrase:
-    """Return a phrase for one of `count` equal parts of the duration or distance."""
+    """Return the phrase with its duration or distance divided by `count`."""
     return replace(
         phrase,
         seconds=None if phrase.seconds is None else phrase.seconds / count,
@@ -287,7 +287,7 @@ def _turn(text: str, phrase: Phrase) -> float | None:
 
 
 def _segment(library: Store, text: str) -> PhraseCandidate | None:
-    """Return the segment named by a phrase, if any."""
+    """Return the segment that a phrase names, if any."""
     after = _AFTER.search(text)
     assert after is not None
     name, written = split_segment(text[: after.start()])
@@ -400,7 +400,7 @@ def _varied(options: Sequence[PhraseCandidate]) -> list[PhraseCandidate]:
 
 
 def pose_rows(motion: Motion, start: int, end: int, roles: Sequence[str] = _POSE) -> Array:
-    """Return poses and velocities in ``[start, end)``, independent of size, place and heading."""
+    """Return poses and velocities in ``[start, end)``, normalized in size, place and heading."""
     lead = 1
     a, b = max(start - lead, 0), min(end + lead, len(motion))
     part = motion[a:b]

@@ -1,4 +1,4 @@
-"""Layers: the arms of one motion combined with the legs and trunk of another.
+"""Layers, which combine the arms of one motion with the legs and trunk of another.
 
 The body is split at the chest. The arms keep their timing and their motion relative to the chest;
 legs, trunk and the path on the floor come from the other motion. Arms are inertialized where the
@@ -36,7 +36,7 @@ _FADE = 8.0  # 1/s, rate of inertialization; arms are light, but their offsets c
 
 @dataclass(frozen=True, eq=False)
 class Layered:
-    """A motion with the arms of another, and the frames in which the arms are replaced."""
+    """A motion with another motion's arms, and the frames in which the arms are replaced."""
 
     motion: Motion
     sides: tuple[str, ...]
@@ -95,7 +95,7 @@ def with_arms(
         Motion on the same skeleton, at the same rate.
     at, until : int
         Frames of `legs` between which the arms may be replaced. The layer starts where the arms of
-        both motions are most similar. If it is too long, it is cut.
+        both motions are most similar, and is cut if it is too long.
     side : str
         Side of the arm to use; if empty, use the arms that move.
     times : int

@@ -1,4 +1,4 @@
-"""Plan for a script: one segment per phrase, chosen jointly.
+"""Plan for a script: one segment per phrase, all chosen together.
 
 The segments are chosen by dynamic programming. The cost combines how well each segment shows its
 phrase with how similar poses and velocities are at the best transition from one segment to the
@@ -65,7 +65,7 @@ class PlannedPhrase:
     shown : bool or None
         True if the captions of the result contain the phrase; None if captions cannot express it.
     mirrored : bool
-        True if left and right are exchanged.
+        True if left and right are swapped.
     """
 
     phrase: str
@@ -103,7 +103,7 @@ class Chosen:
 
 @dataclass
 class Verdicts:
-    """Candidates and seams that failed in an earlier attempt and are now chosen last."""
+    """Candidates and seams that failed in an earlier attempt and are used only as a last resort."""
 
     of: dict[PhraseCandidate, float] = field(default_factory=dict)
     between: dict[tuple[PhraseCandidate, PhraseCandidate], float] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Wanted:
 
 
 def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
-    """Return the candidates for each phrase of a script.
+    """Return the candidates for each phrase in a script.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def _unmatched(index: TextIndex, phrase: Phrase) -> InvalidInput:
 def _repeated(
     index: TextIndex, library: Store, phrase: Phrase, options: Sequence[PhraseCandidate]
 ) -> list[Sequence[PhraseCandidate]]:
-    """Return the candidates for each segment that a phrase needs."""
+    """Return the candidates for each of the segments that a phrase requires."""
     counted = [each for each in options if each.count == phrase.times]
     single = [each for each in options if each.count == 1]
     # Use repetitions in one take, unless other events occur in between.

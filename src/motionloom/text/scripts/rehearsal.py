@@ -1,9 +1,9 @@
-"""Act a script: turn its plan into one motion, and check the motion before returning it.
+"""Synthesis from scripts: turn a plan into one motion, and check it before returning it.
 
-Segments are joined by the transitions of motion graphs (`motionloom.blending.transitions`), and
-feet are locked. The result is then captioned. If the captions do not show a phrase, or if a seam is
-rough, segments are chosen again without the segment that caused the problem. After a few attempts,
-the best result is returned.
+Segments are joined by motion graph transitions (`motionloom.blending.transitions`), and feet are
+locked. The result is then captioned. If the captions do not show a phrase, or if a seam is rough,
+segments are chosen again without the segment that caused the problem. After a few attempts, the
+best result is returned.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ActedScript:
 
 
 def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
-    """Return the best of a few attempts to act a script; see `motionloom.Library.act`."""
+    """Turn a script into motion in a few attempts, and return the best; see `Library.act`."""
     asked = wanted(index, library, script)
     seams, verdicts = Seams(library), Verdicts()
     best: tuple[tuple[float, ...], ActedScript] | None = None
@@ -143,8 +143,9 @@ def _shown(
 ) -> bool | None:
     """Return whether a phrase occurs in its time span, or None if captions cannot express it.
 
-    For lasting events, only this time span is captioned. In the whole motion, a walk continues
-    through a turn, and a walk forward followed by a walk backward is a single walk.
+    For events with a duration, such as a walk, only this time span is captioned. In captions of the
+    whole motion, a walk would continue through a turn, and a walk forward followed by a walk
+    backward would be a single walk.
     """
     asked = [choice.candidate] if choice.arms is None else [choice.candidate, choice.arms]
     if choice.bridge or not any(each.name for each in asked):

@@ -1,4 +1,4 @@
-"""``motionloom demo``: a tour of motionloom with the built-in corpus."""
+"""``motionloom demo``: a guided tour with the built-in corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of ``motionloom demo``: functions of a `Tour` that return a dictionary of results."""
+"""Steps of ``motionloom demo``: functions that take a `Tour` and return their results."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def library(tour: Tour) -> dict[str, Any]:
 
 
 def film_strips(tour: Tour) -> dict[str, Any]:
-    """Draw a few motions as film strips."""
+    """Draw film strips of a few motions."""
     from motionloom.plots import film_strip
 
     pictures = []
@@ -60,7 +60,7 @@ def film_strips(tour: Tour) -> dict[str, Any]:
 
 
 def contact_sheet(tour: Tour) -> dict[str, Any]:
-    """Draw the whole library on one page."""
+    """Draw every motion in the library on one page."""
     from motionloom.plots import contact_sheet
 
     sheet = tour.folder / "sheet.html"
@@ -72,7 +72,7 @@ def contact_sheet(tour: Tour) -> dict[str, Any]:
 
 
 def doctor(tour: Tour) -> dict[str, Any]:
-    """Diagnose a take that is read at the wrong frame rate."""
+    """Diagnose a take with a wrong frame rate."""
     from motionloom.formats import load
     from motionloom.motion.diagnostics.issues import find_issues
 
@@ -103,7 +103,7 @@ _LEAP = "kick_leap_front_right_p0:10-60"
 
 
 def search(tour: Tour) -> dict[str, Any]:
-    """Search for movements like a segment of a motion."""
+    """Search for motion similar to a segment."""
     tour.command(f"search {tour.place} {_LEAP} --max 5")
     for match in tour.lib.search(_LEAP, max=5):
         tour.say(f"{match.motion}, {match.start:.2f} to {match.end:.2f} s: {match.distance:.3f} m")
@@ -115,7 +115,7 @@ def search(tour: Tour) -> dict[str, Any]:
 
 
 def match_web(tour: Tour) -> dict[str, Any]:
-    """Precompute the match webs of all kicks, and look up a family in them."""
+    """Precompute match webs for all kicks, and use them to find a family."""
     from motionloom.plots.match_graph import write_match_graph
 
     tour.command(f"web {tour.place} build --label kick")
@@ -131,7 +131,7 @@ def match_web(tour: Tour) -> dict[str, Any]:
 
 
 def whole_clips(tour: Tour) -> dict[str, Any]:
-    """Retrieve clips that are similar from start to end."""
+    """Retrieve clips that are similar as a whole."""
     tour.command(f"search {tour.place} jump_up_p0 --method dtw-clip --k 4")
     for match in tour.lib.search("jump_up_p0", SearchSettings.of({"method": "dtw-clip", "k": 4})):
         tour.say(f"{match.motion}: {match.distance:.3f} m")
@@ -139,7 +139,7 @@ def whole_clips(tour: Tour) -> dict[str, Any]:
 
 
 def parametric_kick(tour: Tour) -> dict[str, Any]:
-    """Learn a parametric kick from many kicks, and let it land at a target."""
+    """Learn a parametric kick from many kicks, and aim it at a target."""
     from motionloom.cli.aim import draw_accessible
 
     kick, here = "kick_front_mid_right_p0:0-70", tour.folder / "kick_here.bvh"

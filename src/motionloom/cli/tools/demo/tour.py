@@ -1,7 +1,7 @@
-"""The tour of ``motionloom demo``: its folder and library, and the page of its results.
+"""The ``motionloom demo`` tour: its folder, its library, and its results page.
 
 On a machine that has never run motionloom, the tour spends most of its time on compilation.
-Compiled kernels are cached on disk, so a second process compiles the kernels of the last steps
+Compiled kernels are cached on disk, so a second process compiles the kernels for the last steps
 while the first steps run.
 """
 
@@ -47,7 +47,7 @@ class _Step:
 
 @dataclass
 class IndexPage:
-    """A page of commands and results, step by step.
+    """A web page that shows the commands and results of each step.
 
     Pictures and other pages are linked files in the same folder; animated figures are embedded.
     """
@@ -55,11 +55,11 @@ class IndexPage:
     steps: list[_Step] = field(default_factory=list)
 
     def begin(self, title: str) -> None:
-        """Start the section of the next step."""
+        """Start the section for the next step."""
         self.steps.append(_Step(title.rstrip(": .")))
 
     def command(self, words: str) -> None:
-        """Add the command of a step to the page."""
+        """Add a step's command to the page."""
         self._last.parts.append(f"<pre>$ motionloom {escape(words)}</pre>")
 
     def say(self, text: str) -> None:
@@ -119,7 +119,7 @@ class Tour:
 
     @property
     def takes(self) -> Path:
-        """Folder with the files of the corpus."""
+        """Folder with the corpus files."""
         return self.folder / "takes"
 
     @property
@@ -129,18 +129,18 @@ class Tour:
 
     @cached_property
     def lib(self) -> Library:
-        """Library of the tour, created if missing."""
+        """The tour's library, created if missing."""
         from motionloom.library import Library
 
         return Library.create(self.place, exist_ok=True)
 
     def command(self, words: str) -> None:
-        """Print the command of a step."""
+        """Print a step's command, and add it to the page."""
         remark(f"   $ motionloom {words}")
         self.page.command(words)
 
     def say(self, text: str) -> None:
-        """Print a result."""
+        """Print a result, and add it to the page."""
         remark(f"   {text}")
         self.page.say(text)
 
@@ -165,7 +165,7 @@ def compiled_ahead() -> Iterator[None]:
 
 
 def compile_from_the_end() -> None:
-    """Compile the kernels of the tour, starting with its last step."""
+    """Compile the kernels that the tour uses, starting with its last step."""
     if hasattr(os, "nice"):
         os.nice(10)  # the tour has priority
     from motionloom.kernels import compile_listed, listed

@@ -1,4 +1,4 @@
-"""Quality of a motion: measures, and the report that every synthesis returns and prints."""
+"""Motion quality: measures, and the report that accompanies every synthesized motion."""
 
 from motionloom.motion.diagnostics.quality.gate import (
     QualityMeter,
@@ -26,7 +26,12 @@ from motionloom.motion.diagnostics.quality.parts import (
     grouped_reasons,
     reasons_text,
 )
-from motionloom.motion.diagnostics.quality.posture import imbalance, limb_overlaps, repeated_steps
+from motionloom.motion.diagnostics.quality.posture import (
+    flight_errors,
+    imbalance,
+    limb_overlaps,
+    repeated_steps,
+)
 from motionloom.motion.diagnostics.quality.report import QualityReport
 
 __all__ = [
@@ -40,6 +45,7 @@ __all__ = [
     "SourceStatistics",
     "TakesUsed",
     "WorstFrame",
+    "flight_errors",
     "floor_penetration",
     "foot_slide",
     "grouped_reasons",

@@ -2,8 +2,8 @@
 
 Clean-up, retargeting and every kind of synthesis use the same report, which makes their figures
 comparable. Normal values depend on the takes: crossed legs are not a fault in a dance. Seams,
-limbs, balance, slide and steps are therefore compared with `SourceStatistics` if the sources are
-known.
+limbs, balance, slide, steps and flights are therefore compared with `SourceStatistics` if the
+sources are known.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from motionloom.motion.diagnostics.quality.measures import (
 from motionloom.motion.diagnostics.quality.parts import Seam, WorstFrame
 from motionloom.motion.diagnostics.quality.posture import (
     Capsules,
+    flight_errors,
     imbalance,
     limb_overlaps,
     repeated_steps,
@@ -51,6 +52,8 @@ MAX_REPEATED_STEPS = 0.05  # share of steps
 MAX_JUMP = 0.1  # meters in one frame
 MAX_OVERLAP = (0.04, 0.095)  # meters
 MAX_IMBALANCE = (0.05, 0.15)  # meters
+MAX_FLIGHT = 0.2  # g; blends of built-in jumps exceed their sources by 0.11 at most
+_FREE_FALL = 0.5  # g: with a larger error, a body without ground contact does not fall freely
 
 _SAME_STEP = 0.2  # maximum seconds between a repeated step and its counterpart
 _LEAST_STEPS = 4
@@ -59,7 +62,7 @@ _JUDGED = 3  # steps that a block leaves to the next one: the last two and the o
 
 @dataclass(frozen=True, eq=False)
 class SourceStatistics:
-    """Typical values measured in the source takes of a motion.
+    """Typical values, measured from the source takes of a motion.
 
     Attributes
     ----------
@@ -68,12 +71,15 @@ class SourceStatistics:
     slide, floor : float
         Foot slide per contact and floor penetration, both in meters.
     overlaps : ndarray, shape (pairs,)
-        Depth by which each pair of limbs overlaps, in meters; the maximum over all frames.
+        Depth in meters by which each pair of limbs overlaps, as the maximum over all frames.
     imbalance : float
         Distance of the center of mass outside the feet while the body stands, in meters; the
         maximum over all frames.
     repeated_steps : mapping of str to ndarray
         For each take, the frames of steps made by the same foot as the step before.
+    flight : float or None
+        Largest error of gravity in flight, in g. None if no source flies, or if one of them is
+        carried by something other than its feet, because its parts in the air are then unknown.
 
     Examples
     --------
@@ -88,19 +94,21 @@ class SourceStatistics:
     overlaps: Array = field(default_factory=lambda: np.zeros(0))
     imbalance: float = 0.0
     repeated_steps: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    flight: float | None = None
 
     @classmethod
     def of(cls, sources: Iterable[Motion], *, whole_takes: bool = True) -> SourceStatistics:
         """Return the statistics of motions that share a skeleton and a frame rate.
 
-        With `whole_takes`, the motions are complete takes. The frame numbers of the provenance then
-        refer to them, and the steps of the result can be compared with theirs. Clips cut out of
-        takes do not allow this comparison.
+        With `whole_takes`, the motions are complete takes. The frame numbers in the result's
+        provenance then refer to them, so the steps of the result can be compared with those in the
+        takes. This is not possible with clips that were cut out of takes.
         """
         motions = list(sources)
         slides: list[float] = []
         depths, overlaps, off = [0.0], [], [0.0]
         repeated = {}
+        falls: list[float] = []
         for motion in motions:
             depth = limb_overlaps(motion)
             if depth.size:
@@ -109,6 +117,7 @@ class SourceStatistics:
             if contacts is None or not len(motion):
                 continue
             slides += [slide.distance_m for slide in contact_slides(motion, contacts)]
+            falls += [error for _, _, error in _flights(motion)]
             depths.append(float(floor_depths(motion, contacts).mean()))
             standing = _imbalance(motion, contacts)
             if standing is not None:
@@ -122,6 +131,7 @@ class SourceStatistics:
             np.max(overlaps, axis=0) if overlaps else np.zeros(0),
             max(off),
             repeated,
+            max(falls) if falls and max(falls) < _FREE_FALL else None,
         )
 
 
@@ -140,8 +150,8 @@ def quality_report(
     contacts : FootContacts, optional
         Default: the contacts found in the motion.
     sources : iterable of Motion, optional
-        The takes from which the motion was made, with the same skeleton and frame rate. The motion
-        is compared with them. Without them, the report has no figures for seams and steps.
+        The takes from which the motion was synthesized, with the same skeleton and frame rate. The
+        motion is compared with them. Without them, the report has no figures for seams and steps.
     usual : SourceStatistics, optional
         The statistics of the sources, if already computed.
 
@@ -197,6 +207,7 @@ class QualityMeter:
             self._add_feet(motion, checked, start, seen)
             self._add_steps(motion, checked, start, seen)
             self._add_balance(motion, checked, start)
+            self._add_flight(motion, start)
         self._add_seams(motion, start)
         each = joint_jumps(motion)
         sizes = each.max(axis=1, initial=0.0)
@@ -252,6 +263,14 @@ class QualityMeter:
             own = 0.0 if self._usual is None else self._usual.imbalance
             self._note(motion, start, "balance", max(float(off[frame]) - own, 0.0), frame)
 
+    def _add_flight(self, motion: Motion, start: int) -> None:
+        own = None if self._usual is None else self._usual.flight
+        if own is None:
+            return
+        for first, end, error in _flights(motion):
+            middle = (first + end) // 2
+            self._note(motion, start, "flight", max(error - own, 0.0), middle)
+
     def _add_seams(self, motion: Motion, start: int) -> None:
         seam = None if self._usual is None else worst_seam(motion, self._usual.acceleration)
         if seam is None or (self._seam is not None and seam.ratio <= self._seam.ratio):
@@ -294,10 +313,11 @@ class QualityMeter:
             self._peaks["limbs"].value if "limbs" in self._peaks else None,
             self._peaks["balance"].value if "balance" in self._peaks else None,
             worst_frames(worst),
+            flight_error_g=self._peaks["flight"].value if "flight" in self._peaks else None,
         ).with_parts()
 
     def _limits(self) -> dict[str, float]:
-        """Return the largest value of each measure that does not trigger a warning."""
+        """Return, for each measure, the largest value that does not trigger a warning."""
         usual = self._usual
         mean_seconds = self._contact_seconds / max(self._contacts, 1)
         skating = max(MAX_SLIDE, MAX_SLIDE_SPEED * mean_seconds)
@@ -310,13 +330,14 @@ class QualityMeter:
             "jump": MAX_JUMP,
             "limbs": MAX_OVERLAP[alone],
             "balance": MAX_IMBALANCE[alone],
+            "flight": MAX_FLIGHT,
         }
 
 
 def worst_seam(motion: Motion, usual: float) -> Seam | None:
     """Return the seam with the largest acceleration relative to the sources' `usual_acceleration`.
 
-    Return None if the motion has no seams or the sources do not move.
+    The result is None if the motion has no seams or the sources do not move.
     """
     largest = seam_accelerations(motion)
     if motion.provenance is None or not len(largest) or not usual > 0.0:
@@ -342,6 +363,14 @@ def _imbalance(motion: Motion, contacts: FootContacts) -> Array | None:
     except RoleError:
         return None
     return off if np.isfinite(off).any() else None
+
+
+def _flights(motion: Motion) -> list[tuple[int, int, float]]:
+    """Return `flight_errors`, or no flights if too few joints are known."""
+    try:
+        return flight_errors(motion)
+    except RoleError:
+        return []
 
 
 def _jumping_part(motion: Motion, jumps: Array) -> str:

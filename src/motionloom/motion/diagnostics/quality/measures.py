@@ -1,4 +1,4 @@
-"""Quality measures of a motion: foot slide, floor penetration, accelerations at seams."""
+"""Quality measures for motions: foot slide, floor penetration, and accelerations at seams."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
     Returns
     -------
     slide : FootSlide
-        Without contacts the figures are None, because it is unknown whether the feet slide.
+        If there are no contacts, the figures are None, because it is unknown whether the feet
+        slide.
 
     Examples
     --------

@@ -28,14 +28,14 @@ _FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")  # a number that is not
 
 @dataclass(frozen=True)
 class RetargetFit:
-    """How well a retargeted motion keeps the target's shape and the source's pose.
+    """How well a retargeted motion preserves the target's shape and the source's poses.
 
     Attributes
     ----------
     shoulder_width, hip_width : float or None
         Width of the shoulders or hips after retargeting, divided by the target's width in its
-        neutral pose or in a motion of the target; the median over all frames. None if the skeleton
-        has no shoulders.
+        neutral pose or in a motion on the target, as the median over all frames. None if the
+        skeleton has no shoulders.
     limb_angle_deg : float
         Angle in degrees between an arm or leg bone in the source and in the result, relative to the
         trunk. The figure is the 95th percentile over all frames for the bone that differs most.
@@ -43,7 +43,7 @@ class RetargetFit:
         Role of the joint at which this bone begins.
     height : float or None
         Height of the head above the floor relative to the length of legs and trunk, divided by the
-        same ratio in the source; the median over all frames.
+        same ratio in the source, as the median over all frames.
     foot_height_m : float or None
         Largest distance in meters between a ball in contact and the source's ground, scaled to the
         target.
@@ -275,7 +275,7 @@ class TakesUsed:
 
     @classmethod
     def joined(cls, parts: Sequence[TakesUsed]) -> TakesUsed | None:
-        """Add up the seconds of each take in several motions, and list the takes that none uses."""
+        """Add up the seconds of each take in several motions, and list the unused takes."""
         if not parts:
             return None
         seconds: dict[str, float] = {}
@@ -294,7 +294,7 @@ class TakesUsed:
 
 @dataclass(frozen=True)
 class BeatFit:
-    """Agreement between a dance and the beats of its music.
+    """Agreement between a dance and the music's beats.
 
     Attributes
     ----------
@@ -303,7 +303,7 @@ class BeatFit:
     within_one_frame : int
         Number of music beats that have a motion beat within one frame.
     landings_on_beat, landings_total : int or None
-        Number of foot landings on a beat of the music, and total number of foot landings.
+        Number of foot landings on a music beat, and total number of foot landings.
     landing_coherence : float or None
         Coherence of the landings with the music, 0 to 1.
 

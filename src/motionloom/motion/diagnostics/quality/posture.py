@@ -1,4 +1,4 @@
-"""Posture of the body: overlapping limbs, balance while standing, and alternating steps.
+"""Posture of the body: overlapping limbs, balance while standing, alternating steps, and flight.
 
 *Overlap* is the depth by which body parts, modeled as capsules, penetrate each other. A capsule is
 the set of points within a radius of a line segment. The radii are fractions of the body's height
@@ -10,6 +10,9 @@ the center of mass to the area between the feet in contact. It is measured only 
 stands upright and still, since a body that walks, turns or jumps may be anywhere. Alternation
 checks that the feet take turns, because two steps in a row with the same foot are typical of a bad
 seam.
+
+*Flight* follows the laws of physics only if the center of mass falls at 1 g. Averages of jumps need
+not: Kovar & Gleicher (2004, section 5) discarded a blended leap for this reason.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from numpy.typing import NDArray
 
 from motionloom.motion.feet.contacts import SIDES, FootContacts, landings, part_path
 from motionloom.motion.kinematics.body import body_height, center_of_mass, leg_length
+from motionloom.motion.segment import intervals
 from motionloom.motion.smoothing import running_maximum
 
 if TYPE_CHECKING:
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+GRAVITY = 9.81  # m/s^2
+_AIRBORNE = 0.04  # meters: rise of the lowest foot point above its standing height
+_HAND_STAND = 0.3  # meters: hands below this height may carry the body, as in a cartwheel
+_FLIGHT_SECONDS = 0.2  # shorter flights do not determine an acceleration
 _LEGS = 0.49  # leg length, hip to ankle, divided by height
 
 # Name, roles of both ends (the first that the skeleton has), radius divided by height. The trunk's
@@ -251,6 +259,46 @@ def _stands_still(motion: Motion, ground: NDArray[np.float32]) -> NDArray[np.boo
     return still & (hips - ground > _UPRIGHT * leg_length(motion.skeleton))
 
 
+def flight_errors(motion: Motion) -> list[tuple[int, int, float]]:
+    """Return the flights of a motion: first frame, frame after the last, and error in g.
+
+    The error is the distance between the acceleration of the center of mass, fitted to the whole
+    flight, and gravity. In flight, both feet are at least 4 cm above their standing height, and the
+    hands are not near the floor.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> [(start, end, error)] = flight_errors(ml.demo.clip("jump_far"))
+    >>> end - start > 8, error < 0.1
+    (True, True)
+    """
+    if not len(motion):
+        return []
+    roles = [f"{side}_{part}" for side in SIDES for part in ("ankle", "toe")]
+    feet = motion.role_positions([role for role in roles if role in motion.skeleton.roles])
+    low = feet[..., 1].min(axis=1).astype(np.float64)
+    floor = np.percentile(low, 5.0)
+    airborne = low > floor + _AIRBORNE
+    hands = [f"{side}_wrist" for side in SIDES if f"{side}_wrist" in motion.skeleton.roles]
+    if hands:
+        airborne &= (motion.role_positions(hands)[..., 1] > floor + _HAND_STAND).all(axis=1)
+    least = max(4, round(_FLIGHT_SECONDS * motion.fps))
+    flights = [(a, b) for a, b in intervals(airborne) if b - a >= least]
+    if not flights:
+        return []
+    center = center_of_mass(motion)
+    errors = []
+    for start, end in flights:
+        # Free fall is quadratic in time; a fit over the whole flight averages the noise.
+        times = (np.arange(end - start) - (end - start - 1) / 2) / motion.fps
+        powers = np.stack([np.ones_like(times), times, 0.5 * times**2], axis=1)
+        acceleration = np.linalg.lstsq(powers, center[start:end], rcond=None)[0][2]
+        gap = acceleration + [0.0, GRAVITY, 0.0]
+        errors.append((int(start), int(end), float(np.linalg.norm(gap)) / GRAVITY))
+    return errors
+
+
 def steps(motion: Motion, contacts: FootContacts) -> list[tuple[int, str]]:
     """Return the frame and side of each step, where a foot lifts off and lands elsewhere.
 
@@ -277,7 +325,7 @@ def steps(motion: Motion, contacts: FootContacts) -> list[tuple[int, str]]:
 
 
 def repeated_steps(motion: Motion, contacts: FootContacts) -> NDArray[np.int64]:
-    """Return the frames of steps made with the same foot as the previous step."""
+    """Return the frames of steps taken with the same foot as the previous step."""
     made = steps(motion, contacts)
     return np.array(
         [frame for (_, last), (frame, side) in zip(made[:-1], made[1:], strict=True)

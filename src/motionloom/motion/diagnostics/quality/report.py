@@ -1,6 +1,6 @@
-"""Quality report: the figures of a synthesized motion, as data and as one line of text.
+"""Quality report: figures about a synthesized motion, as data and as one line of text.
 
-The report contains the measures of the motion itself. Depending on the command that made the
+The report contains measures of the motion itself. Depending on the command that synthesized the
 motion, it also contains the fit to a path, the takes used, the available speeds or the fit to
 music. A figure that exceeds its limit becomes a warning that suggests a remedy.
 """
@@ -58,6 +58,10 @@ _ADVICE: dict[str, tuple[str, str]] = {
         "the body is {cm:.0f} cm out of balance while standing at {at}",
         "try another seed or target, or more takes",
     ),
+    "flight": (
+        "in the flight at {at}, the error of gravity is {value:.1f} g larger than in the takes",
+        "blend only jumps of similar height, or move the target toward an example",
+    ),
 }
 
 
@@ -88,8 +92,9 @@ class QualityReport:
         Depth in meters by which two body parts, modeled as capsules, overlap more than in the
         sources; the maximum over all frames and pairs of parts.
     balance_m : float or None
-        How many meters farther outside the feet the center of mass lies than in the sources while
-        the body stands still; the maximum over all frames. None if the body never stands still.
+        Distance in meters of the center of mass outside the feet while the body stands still,
+        beyond that in the sources; the maximum over all frames. None if the body never stands
+        still.
     worst : tuple of WorstFrame
         Worst frame of each measure; the most severe comes first.
     path : PathFit or None
@@ -97,11 +102,14 @@ class QualityReport:
     takes : TakesUsed or None
         Takes that were used, and available takes that were not.
     speeds_m_s : (float, float) or None
-        Lowest and highest speed in m/s that the sources can produce.
+        Lowest and highest speed in m/s that can be synthesized from the sources.
     beats : BeatFit or None
         Fit to the music, for dances.
     retarget : RetargetFit or None
         Fit to the target skeleton and to the source, for retargeted motions.
+    flight_error_g : float or None
+        How much more the acceleration of the center of mass in flight differs from gravity than in
+        the sources, in g; the maximum over all flights. None if the sources do not fly freely.
     warnings : tuple of str
         One sentence for each exceeded limit, with a suggested remedy.
 
@@ -127,6 +135,7 @@ class QualityReport:
     speeds_m_s: tuple[float, float] | None = None
     beats: BeatFit | None = None
     retarget: RetargetFit | None = None
+    flight_error_g: float | None = None
     warnings: tuple[str, ...] = ()
 
     def with_parts(self, *, warnings: Sequence[str] = (), **parts: Any) -> QualityReport:
@@ -151,7 +160,7 @@ class QualityReport:
 
     @classmethod
     def worst_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
-        """Return the worst value of each figure across reports, with the takes of all of them.
+        """Return the worst value of each figure across reports, with the takes from all reports.
 
         Examples
         --------
@@ -190,7 +199,7 @@ class QualityReport:
     ) -> QualityReport:
         names = (
             "foot_slide_m", "floor_penetration_m", "seam_acceleration_ratio", "foot_alternation",
-            "jumps", "limb_intersection_m", "balance_m",
+            "jumps", "limb_intersection_m", "balance_m", "flight_error_g",
         )  # fmt: skip
         summary: dict[str, Any] = {}
         for name in names:
@@ -204,7 +213,7 @@ class QualityReport:
         return self.line()
 
     def line(self) -> str:
-        """The report as one line of text, with exceeded limits first and then the main figures.
+        """Return the report as one line of text, with exceeded limits before the main figures.
 
         Examples
         --------
@@ -250,6 +259,7 @@ class QualityReport:
             ("steps", f"{100 * (self.foot_alternation or 0.0):.0f} % of steps alternate"),
             ("limbs", f"limbs overlap {100 * (self.limb_intersection_m or 0.0):.0f} cm"),
             ("balance", f"{100 * (self.balance_m or 0.0):.0f} cm out of balance"),
+            ("flight", f"gravity off by {self.flight_error_g or 0.0:.1f} g"),
             ("floor", f"{100 * (self.floor_penetration_m or 0.0):.1f} cm below the floor"),
         ):
             yield text, measure in beyond, False
@@ -275,6 +285,8 @@ class QualityReport:
             figures.append(f"limbs overlap {100 * self.limb_intersection_m:.1f} cm")
         if self.balance_m is not None:
             figures.append(f"out of balance {100 * self.balance_m:.1f} cm")
+        if self.flight_error_g is not None:
+            figures.append(f"gravity off by {self.flight_error_g:.2f} g in flight")
         return figures
 
     def to_json(self) -> dict[str, Any]:

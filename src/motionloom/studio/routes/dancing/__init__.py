@@ -1,1 +1,1 @@
-"""Requests for dances, their movements and crowds."""
+"""Routes for dances, movements and crowds."""

@@ -1,4 +1,4 @@
-"""Crowds: couples in a ballroom, soldiers on a street."""
+"""Crowd routes: couples in a ballroom, and soldiers on a street."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def crowd_lines(request: CrowdRequest, library: Path) -> CodeLines:
 
 
 def _key(request: CrowdRequest, library: Library) -> str:
-    """Return the cache key of a request, with the library state if its takes are used."""
+    """Return a request's cache key; it includes the library state if library takes are used."""
     text = request.model_dump_json() + (library.store.digest() if request.label else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -149,7 +149,7 @@ def create(request: CrowdRequest, state: State) -> JobStatus[CrowdResult]:
 
 @router.get("/{id}", response_model=CrowdHead, response_class=ArrayResponse)
 def crowd(id: str, state: State) -> Response:
-    """Return all characters, ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4), and the room."""
+    """Return the room and all characters: ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4)."""
     crowd = crowd_of(state, id)
     motions = crowd.scene.motions
     characters, arrays = scene_arrays(motions)
@@ -174,7 +174,7 @@ def sound(id: str, state: State) -> Response:
 
 
 def crowd_of(state: AppState, key: str) -> Ballroom | March:
-    """Return a cached crowd; the page creates it again if it was dropped."""
+    """Return a cached crowd; if it was evicted, the page requests it again."""
 
     def missing() -> Ballroom | March:
         raise InvalidInput("this crowd is no longer available; create it again")

@@ -1,4 +1,4 @@
-"""Dances: choreographies learned from takes, set to music from a file or a generated tune."""
+"""Dance routes: choreographies learned from takes, set to a music file or a generated tune."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MEDIA = {".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac
 
 
 class ChoreographyRequest(RequestModel):
-    """Takes from which a choreography is learned, in addition to those chosen in the settings."""
+    """Settings of a choreography, and additional takes to learn it from."""
 
     takes: Annotated[list[list[Name]], Field(max_length=MOST_VALUES)] = Field(
         [], description="Names of takes; those in one inner list were danced together."
@@ -115,7 +115,7 @@ class ChoreographyResult(TypedDict):
 
 
 class DanceHead(SceneHead):
-    """A dance: beats of music and motion in seconds, and the number that agree."""
+    """A dance: the beats of music and motion in seconds, and how many of them coincide."""
 
     motion_beats: list[float]
     music_beats: list[float]
@@ -127,7 +127,7 @@ class DanceHead(SceneHead):
 
 @dataclass(frozen=True)
 class LoadedMusic:
-    """A piece of music with its sound."""
+    """A piece of music and its audio data."""
 
     music: Music
     sound: bytes
@@ -188,18 +188,18 @@ def music(key: str, state: State) -> MusicInfo:
 
 @router.get("/music/{key}/sound", response_class=Response)
 def sound(key: str, state: State) -> Response:
-    """Return the audio file, or the notes and beats of a score as tones."""
+    """Return the audio file; for a score, return its notes and beats as synthesized tones."""
     loaded = music_of(state, key)
     return Response(loaded.sound, media_type=loaded.media_type)
 
 
 @router.post("/performances", response_model=DanceHead, response_class=ArrayResponse)
 def dance(request: DanceRequest, state: State, own: Worn) -> Response:
-    """Return the dance: ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4) of each character K.
+    """Return a dance: ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4) for each character K.
 
-    The head has the beats of music and motion, the number that agree, and the quality. A single
-    dancer is shown on the selected character, if any; couples hold hands and keep their original
-    bodies.
+    The header has the beats of music and motion, the number that coincide, and the quality. A
+    single dancer is shown on the selected character, if any; couples hold hands and keep their
+    original bodies.
     """
     danced = dance_of(request, state)
     alone = own if len(danced.motions) == 1 else None
@@ -237,7 +237,7 @@ def rehearse(request: DanceRequest, state: State) -> JobStatus[FrameCount]:
 
 
 def choreography_of(state: AppState, key: str) -> Choreography:
-    """Return a cached choreography; the page creates it again if it was dropped."""
+    """Return a cached choreography; if it was evicted, the page requests it again."""
 
     def missing() -> Choreography:
         raise InvalidInput("this choreography is no longer available; create it again")
@@ -264,7 +264,7 @@ def music_of(state: AppState, key: str) -> LoadedMusic:
 
 
 def wav_bytes(music: Music) -> bytes:
-    """Return the notes and beats of a piece of music as a WAV file."""
+    """Synthesize the notes and beats of a piece of music, and return them as a WAV file."""
     with tempfile.TemporaryDirectory() as folder:
         return write_sound(music, Path(folder) / "sound.wav").read_bytes()
 
@@ -330,7 +330,7 @@ def _tune(request: TuneRequest) -> LoadedMusic:
 def dance_of(
     request: DanceRequest, state: AppState, progress: Callable[[int], None] | None = None
 ) -> Dance:
-    """Return the dance of a request, from the cache if possible."""
+    """Return the requested dance, from the cache if possible."""
     choreography = choreography_of(state, request.choreography)
     music = music_of(state, request.music).music
     seconds = min(request.settings.seconds or music.seconds, _MAX_SECONDS)

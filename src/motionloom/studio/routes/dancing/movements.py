@@ -1,4 +1,4 @@
-"""Movement transition graphs of dances: create, save by name, show and edit."""
+"""Routes that create, save, show and edit the movement transition graphs of dances."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NodeSelection(BaseModel):
 
 
 class MovementNode(BaseModel):
-    """A group of similar movements; `start` is its probability of beginning a dance."""
+    """A group of similar movements; `start` is the probability that a dance begins with it."""
 
     name: str
     start: float
@@ -130,7 +130,7 @@ def load(name: str, state: State) -> MovementGraph:
 
 @router.post("/{name}/edits")
 def edit(name: str, request: MovementGraphEdit, state: State) -> MovementGraph:
-    """Connect two nodes or change their likelihood; remove an edge; rename a node."""
+    """Add or remove an edge, change its likelihood, or rename a node."""
     choreography = _load(state, name)
     graph = choreography.graph
     if request.action == "connect":

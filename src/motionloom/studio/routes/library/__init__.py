@@ -1,1 +1,1 @@
-"""Requests about libraries: motions, labels, words, clusters, uploads, other libraries."""
+"""Routes for libraries: motions, labels, text search, clusters, uploads, other libraries."""

@@ -1,4 +1,4 @@
-"""Motions and labels of the library, clusters of takes, undo history, and jobs."""
+"""Routes for the library's motions and labels, clusters of takes, undo history, and jobs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SAMPLES = (
 
 
 class MotionRow(BaseModel):
-    """One motion of the library."""
+    """A motion in the library."""
 
     name: str
     frames: int
@@ -61,7 +61,7 @@ class Labels(BaseModel):
 
 @router.get("/library", response_model=LibraryContents)
 def library(state: State) -> JSONResponse:
-    """Return name, rate, and one row per motion: name, frames, fps, seconds, labels."""
+    """Return the library's name and frame rate, and one row per motion, with its labels."""
     if not state.is_open:
         return JSONResponse({"id": "", "name": "", "path": "", "fps": None, "motions": []})
     library = state.library
@@ -112,7 +112,7 @@ class LabeledTakes(BaseModel):
 
 @router.post("/library/labels")
 def label_places(given: PlaceLabel, state: State) -> LabeledTakes:
-    """Add a label to takes or segments, or remove it, as one change; return the takes' labels."""
+    """Add or remove a label on takes or segments, as one undo step; return the takes' labels."""
     library = state.library
     with library.store.change("label"):
         for place in given.places:
@@ -135,7 +135,7 @@ class AddedCount(TypedDict):
 
 @router.post("/library/samples")
 def samples(state: State) -> JobStatus[AddedCount]:
-    """Start a job that adds a few generated takes, to try the studio with."""
+    """Start a job that adds a few generated takes with which to try the studio."""
 
     def work(job: Job) -> AddedCount:
         count = 0
@@ -176,7 +176,7 @@ class TakeNames(BaseModel):
 
 @router.post("/library/remove")
 def remove(given: TakeNames, state: State) -> dict[str, None]:
-    """Remove takes; their frames are moved to the trash of the library."""
+    """Remove takes; their frames are moved to the library's trash."""
     state.library.remove(*given.names)
     state.all_changed()
     return {}
@@ -199,7 +199,7 @@ def history(state: State) -> list[LibraryChange]:
 
 @router.post("/library/undo")
 def undo(state: State) -> LibraryChange:
-    """Undo the latest change to the library, no matter where it was made."""
+    """Undo the latest change to the library, even if it was made outside the studio."""
     return _exchanged(state, state.library.undo())
 
 

@@ -1,4 +1,4 @@
-"""Other libraries: list, open and create them."""
+"""Routes that list, open and create libraries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LibraryId(BaseModel):
 
 
 class NewLibrary(BaseModel):
-    """A library to create in the folder of the list."""
+    """Name of a library to create in the folder whose libraries are listed."""
 
     name: str = Field(min_length=1, max_length=2 * LONGEST_NAME)
 
@@ -54,7 +54,7 @@ class OpenedLibrary(BaseModel):
 
 @router.get("/libraries")
 def libraries(state: State) -> Libraries:
-    """List recent libraries of this user and those in the folder where the studio was started."""
+    """List the user's recent libraries and those in the folder where the studio was started."""
     choice = state.choice
     if choice is None:
         return Libraries(allowed=False, folder="", libraries=[])
@@ -74,7 +74,7 @@ def libraries(state: State) -> Libraries:
 
 @router.post("/libraries/open")
 def open_library(given: LibraryId, state: State, request: Request) -> OpenedLibrary:
-    """Show another library in all windows; jobs of the current one are stopped."""
+    """Show another library in all windows; the current library's jobs are stopped."""
     path = _choice(state).path_of(given.id)
     return _exchange(request, Library(path))
 

@@ -1,4 +1,4 @@
-"""One motion: frames, timeline strips, beats, thumbnail."""
+"""Routes for a motion: its frames, timeline strips, beats and thumbnail."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AlternativePeriod(BaseModel):
 
 
 class LandingsOnBeats(BaseModel):
-    """Agreement of foot landings and beats."""
+    """How well foot landings coincide with the beats."""
 
     landings_total: int
     landings_on_beat: int
@@ -89,7 +89,7 @@ class StripsHead(TypedDict):
 
 
 class ThumbnailRow(TypedDict):
-    """A small animation, or the reason why there is none."""
+    """A thumbnail animation, or the reason why it is missing."""
 
     name: str
     fps: NotRequired[float]
@@ -98,7 +98,7 @@ class ThumbnailRow(TypedDict):
 
 
 class ThumbnailsHead(TypedDict):
-    """Small animations in the order of the request."""
+    """Thumbnail animations, in the order in which they were requested."""
 
     motions: list[ThumbnailRow]
 
@@ -116,10 +116,10 @@ def frames(name: str, state: State, own: Worn) -> Response:
 
 @router.get("/bodies/{key}", response_model=BodyHead, response_class=ArrayResponse)
 def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Response:
-    """Return the body of a skeleton as packed arrays; the key is ``body`` of a motion header.
+    """Return a skeleton's body as packed arrays; the key is ``body`` in a motion header.
 
     ``vertices``, ``normals`` (V, 3), ``triangles`` (F, 3), ``joints``, ``weights`` (V, 4) and
-    ``unbind`` (P, 3, 4), the inverse matrices of joints and end sites in the bind pose. A user's
+    ``unbind`` (P, 3, 4), the inverse bind matrices of joints and end sites. A user's
     character also has ``colors`` (V, 3).
     """
     if key.startswith(BODY):
@@ -129,7 +129,7 @@ def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Res
 
 @router.get("/motions/{name:path}/strips", response_model=StripsHead, response_class=ArrayResponse)
 def strips(name: str, state: State) -> Response:
-    """Return the curves of the timeline: speed (T,), root_speed (T,) and contacts (T, 4).
+    """Return the timeline's curves: speed (T,), root_speed (T,) and contacts (T, 4).
 
     Speeds are in meters per second; ``speed`` is the mean over all joints.
     """
@@ -156,7 +156,7 @@ class BeatTimes(BaseModel):
 
 @router.put("/motions/{name:path}/beats")
 def keep_beats(name: str, request: BeatTimes, state: State) -> MotionBeats:
-    """Save beats of a motion that were set by hand; an empty list deletes saved beats."""
+    """Save a motion's beats set by hand; an empty list deletes them."""
     state.library.beats.edit(name, times=request.times)
     state.invalidate(lambda key: key[0] == "beats")
     state.notify("kept")
@@ -165,7 +165,7 @@ def keep_beats(name: str, request: BeatTimes, state: State) -> MotionBeats:
 
 @router.get("/thumbnails", response_model=ThumbnailsHead, response_class=ArrayResponse)
 def thumbnails(names: MotionNames, state: State) -> Response:
-    """Return small animations: one array (F, P, 2) of bytes per motion, named by its index.
+    """Return thumbnail animations: one uint8 array (F, P, 2) per motion, named by its index.
 
     A motion that cannot be read has ``error`` in its row instead of an array.
     """
@@ -235,7 +235,7 @@ class Thumbnail:
 
 
 def thumbnail(motion: Motion) -> Thumbnail:
-    """Draw the most active segment of a motion as a flat figure with fixed hips.
+    """Draw the most active segment of a motion as a two-dimensional figure with fixed hips.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def _rows_per_meter(skeleton: Skeleton) -> float:
 
 
 def _view(motion: Motion, positions: NDArray[np.float32], frame: int) -> NDArray[np.float64]:
-    """Return the rotation (3, 3) to view axes for a body turned half toward the viewer."""
+    """Return the rotation (3, 3) to view axes for a three-quarter view of the body."""
     direction = facing(motion, positions)[frame]
     angle = (np.angle(direction) if np.isfinite(direction) else 0.0) + _YAW
     right = np.array([np.cos(angle), 0.0, -np.sin(angle)])

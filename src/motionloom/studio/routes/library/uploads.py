@@ -1,4 +1,4 @@
-"""Upload of motion files: a single file, or many files as a job with progress.
+"""Routes that upload motion files: a single file, or many files in a job with progress.
 
 Only file contents are accepted, never paths on the server.
 """
@@ -44,7 +44,7 @@ class FailedFile(BaseModel):
 
 
 class ImportResult(BaseModel):
-    """The report of ``motionloom import --json`` with the names of the motions."""
+    """The report of ``motionloom import --json``, and the names of the imported motions."""
 
     added: int
     replaced: int
@@ -56,7 +56,7 @@ class ImportResult(BaseModel):
 
 
 class ImportOptions(BaseModel):
-    """Import options of a batch."""
+    """Options for importing a batch."""
 
     label_by_folder: bool = False
 
@@ -69,7 +69,7 @@ class ReceivedBytes(BaseModel):
 
 @router.put("/{filename}", openapi_extra=_BODY)
 async def upload(filename: str, request: Request, state: State) -> ImportResult:
-    """Import a single file from the request body; the suffix of its name selects the format."""
+    """Import a single file from the request body; its file name extension determines the format."""
     batch = await run_in_threadpool(state.uploads.begin)
     try:
         await _receive(batch, filename, request)
@@ -91,13 +91,13 @@ def begin(state: State) -> BatchInfo:
 
 @router.put("/{id}/files/{name:path}", openapi_extra=_BODY)
 async def send(id: str, name: str, request: Request, state: State) -> ReceivedBytes:
-    """Receive a file of a batch as the request body; its name may contain folders."""
+    """Receive one file of a batch as the request body; its name may include folders."""
     return ReceivedBytes(bytes=await _receive(state.uploads[id], name, request))
 
 
 @router.post("/{id}/import")
 def import_batch(id: str, options: ImportOptions, state: State) -> JobStatus[ImportResult]:
-    """Start a job that imports the batch, with progress by file; its result is `ImportResult`."""
+    """Start a job that imports the batch file by file; its result is an `ImportResult`."""
     if not state.uploads[id].motions:
         raise InvalidInput("the batch does not contain any motion files")
     batch = state.uploads.finish(id)
@@ -129,7 +129,7 @@ def _import(
 
 
 async def _receive(batch: UploadBatch, name: str, request: Request) -> int:
-    """Write the request body to a file of the batch, and return its size."""
+    """Write the request body to a file in the batch, and return the file's size."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > LARGEST_FILE:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Text search, and captions and labeled segments of a motion."""
+"""Routes for text search, and for a motion's captions and labeled segments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _QUICK_FRAMES = 20_000  # number of frames that can be described in a second or 
 
 
 class FindRequest(RequestModel):
-    """Search for motions by a description."""
+    """Request to search for motions that match a description."""
 
     text: str = Field(max_length=MAX_TEXT, description="Description of the motion in English.")
     settings: Served[FindSettings] = FindSettings()
@@ -55,7 +55,7 @@ class FoundSegment(BaseModel):
 class FindResults(BaseModel):
     """Results, best first.
 
-    `unknown` maps each word that does not describe any motion to a similar word, or "".
+    `unknown` maps each unknown word to a similar known word, or to "".
     """
 
     matches: list[FoundSegment]
@@ -65,7 +65,7 @@ class FindResults(BaseModel):
 
 
 class Description(BaseModel):
-    """A running job that describes the motions, or null if that takes only a moment."""
+    """The running job that captions the motions, or null if that takes only a moment."""
 
     job: JobStatus[None] | None
 
@@ -88,7 +88,7 @@ class MotionWords(BaseModel):
 
 @router.post("/find/prepare")
 def prepare(state: State) -> Description:
-    """Start a job that describes all motions, if that takes more than a moment."""
+    """Start a job that captions and indexes all motions, if that takes more than a moment."""
     frames = sum(entry.frames for entry in state.library.entries())
     if frames < _QUICK_FRAMES or "words" in state.cached(("prepared",), set):
         return Description(job=None)
@@ -118,7 +118,7 @@ def find(request: FindRequest, state: State) -> FindResults:
 
 @router.get("/motions/{name:path}/words")
 def words(name: str, state: State) -> MotionWords:
-    """Return the captions and labeled segments of a motion, in order of time."""
+    """Return a motion's captions and labeled segments, in chronological order."""
     library = state.library
     entry = library.store.entry(name)
     captions, reason = state.cached(
@@ -132,7 +132,7 @@ def words(name: str, state: State) -> MotionWords:
 
 
 def described(state: AppState, job: Job) -> None:
-    """Describe and index all motions, within a job."""
+    """Caption and index all motions, and report the progress to a job."""
     state.library.captions.describe(workers=1, progress=job.advance)
     state.cached(("prepared",), set).add("words")
 

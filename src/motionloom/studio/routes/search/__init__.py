@@ -1,1 +1,1 @@
-"""Requests for searches, distance matrices, aligned poses and exports."""
+"""Routes for searches, distance matrices, aligned poses and exports."""

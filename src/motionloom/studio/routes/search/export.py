@@ -1,4 +1,4 @@
-"""Export of segments as a zip archive with their provenance."""
+"""Routes that export segments and their provenance as a zip archive."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHUNK = 1 << 18
 
 
 class ExportClip(BaseModel):
-    """A segment of a take, with its search result."""
+    """A segment to export, and the search result it came from."""
 
     model_config = ConfigDict(extra="forbid")
     motion: str = Field(max_length=300)
@@ -64,7 +64,7 @@ class ExportRequest(BaseModel):
 
 @router.post("/export", response_class=StreamingResponse)
 def export(request: ExportRequest, state: State) -> StreamingResponse:
-    """Return a zip archive with a numbered file per segment, and ``matches.json``."""
+    """Return a zip archive with one numbered file per segment and a ``matches.json``."""
     _check_size(request)
     archive: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (read later)
     try:
@@ -86,7 +86,7 @@ def export(request: ExportRequest, state: State) -> StreamingResponse:
 
 @router.post("/exports")
 def export_job(request: ExportRequest, state: State) -> JobStatus[ResultId]:
-    """Start a job that packs the same archive; its result has the ``id`` for the next request."""
+    """Start a job that packs the archive; its result has the ``id`` for downloading it."""
     _check_size(request)
     library = state.library
 

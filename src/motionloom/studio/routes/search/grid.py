@@ -1,4 +1,4 @@
-"""Distance matrix of two segments: heat map, minima, match web, DTW paths."""
+"""Routes for the distance matrix of two segments: heat map, minima, match web, DTW paths."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LONGEST_QUERY = 900  # maximum rows of a query: half a minute
 
 
 class GridSide(TypedDict):
-    """The segment of a motion along one side of a matrix; `first` is its first row or column."""
+    """The motion segment along one side of a matrix; `first` is its first row or column."""
 
     motion: str
     start_frame: int
@@ -47,7 +47,7 @@ class GridSide(TypedDict):
 
 
 class GridHead(TypedDict):
-    """A heat map: the distances at the ends of its color scale, and its sides."""
+    """A heat map: the range of its color scale, and the segments along its sides."""
 
     high: float
     low: float
@@ -60,7 +60,7 @@ class GridHead(TypedDict):
 
 
 class WebSize(TypedDict):
-    """Size of a whole match web."""
+    """Size of a complete match web."""
 
     chains: int
     bridges: int
@@ -68,7 +68,7 @@ class WebSize(TypedDict):
 
 
 class GridWebHead(TypedDict):
-    """Number of polylines shown, by kind, and the size of the whole web."""
+    """Number of polylines of each kind in the response, and the size of the complete web."""
 
     chains: int
     bridges: int
@@ -77,14 +77,14 @@ class GridWebHead(TypedDict):
 
 
 class GridPathsHead(TypedDict):
-    """Matches for the row segment within the column segment."""
+    """DTW matches of the row segment within the column segment."""
 
     matches: list[MatchRow]
 
 
 @router.get("", response_model=GridHead, response_class=ArrayResponse)
 def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
-    """Return distances as ``cells`` (rows, columns): bytes, 254 at ``high`` and 255 above it."""
+    """Return distances as bytes: ``cells`` (rows, columns), 254 at ``high`` and 255 above it."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     step = _step(pair)
     high = _color_range(pair)
@@ -119,7 +119,7 @@ def lines(
     distance: Distance = USUAL,
     max_distance: float | None = None,
 ) -> CodeLines:
-    """Return a command that writes the figure, and Python code that computes the matrix."""
+    """Return a command that draws the matrix, and Python code that computes it."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     return _lines(state.library.path, pair, a, b, max_distance)
 
@@ -147,8 +147,9 @@ def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = USU
 def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
     """Return chains, bridges and match sequences as polylines of cells.
 
-    ``cells`` (C, 2) has rows and columns as shown. ``offsets`` (paths + 1) separates the paths:
-    chains, then bridges, then match sequences, which also have ``distances``.
+    ``cells`` (C, 2) contains row and column indices of the displayed matrix. ``offsets`` (paths +
+    1) separates the paths: chains, then bridges, then match sequences, which also have
+    ``distances``.
     """
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     web = pair.web(max_cells=MAX_CELLS)
@@ -185,7 +186,7 @@ def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL
 
 @router.get("/paths", response_model=GridPathsHead, response_class=ArrayResponse)
 def paths(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
-    """Return DTW matches of rows in columns: ``cells`` (C, 2), ``offsets``, ``distances``."""
+    """Return DTW matches of the row segment: ``cells`` (C, 2), ``offsets``, ``distances``."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     matches = pair.dtw_matches()
     scales = np.array([pair.rate / pair.a.motion.fps, pair.rate / pair.b.motion.fps])
@@ -224,7 +225,7 @@ def _inside(path: NDArray, shape: tuple[int, int]) -> list[NDArray]:
 
 
 def _color_range(pair: Comparison) -> float:
-    """Return the distance at the end of the color scale: the 0.9 quantile of sampled cells."""
+    """Return the distance at the top of the color scale: the 0.9 quantile of sampled cells."""
     rows = np.unique(np.linspace(0, pair.shape[0] - 1, _PROBED_ROWS).astype(int))
     step = 1 + pair.shape[1] // _PROBED_COLUMNS
     sample = np.concatenate([pair.matrix(slice(row, row + 1))[:, ::step] for row in rows])

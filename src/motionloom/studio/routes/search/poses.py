@@ -1,4 +1,4 @@
-"""Poses of several takes, aligned with a reference in position, heading and time.
+"""Route for poses from several takes, aligned with a reference in position, heading and time.
 
 Every clip is moved on the floor so that one of its frames, the anchor, is as close as possible to a
 reference pose, which stands at the origin and faces +Z. Frames are listed one by one, so that a
@@ -95,12 +95,12 @@ class PosesHead(TypedDict):
 
 @router.post("/poses", response_model=PosesHead, response_class=ArrayResponse)
 def poses(request: PosesRequest, state: State, own: Worn) -> Response:
-    """Return the points of all clips, aligned, one clip after another.
+    """Return the aligned points of all clips, one clip after another.
 
-    In the head, ``clips`` has name, rate, frames and points of each clip and the index of its body
-    in ``bodies``. ``positions`` is flat, (frames, points, 3) for each clip. ``orientations``,
-    (frames, joints, 4) for each clip, and ``contacts``, in rows of four, are omitted for small
-    figures. If a character is selected, all clips are retargeted to it.
+    In the header, ``clips`` has the name, frame rate and numbers of frames and points of each clip,
+    and the index of its body in ``bodies``. ``positions`` is flat, (frames, points, 3) for each
+    clip. ``orientations``, (frames, joints, 4) for each clip, and ``contacts``, in rows of four,
+    are omitted for small figures. If a character is selected, all clips are retargeted to it.
     """
     total = sum(len(clip.frames) for clip in request.clips)
     if total > MAX_FRAMES:
@@ -174,7 +174,7 @@ def _contacts(take: Motion, frames: Sequence[int]) -> NDArray[np.bool_]:
 
 
 def _figure(state: AppState, take: Motion, skeleton: str) -> StickFigure:
-    """Return the figure of a skeleton, which is cached because it is slow to compute."""
+    """Return the small figure of a skeleton; cached because it is slow to compute."""
     figures: dict[str, StickFigure] = state.cached(("figures",), dict)
     if skeleton not in figures:
         if len(figures) >= _FIGURES:

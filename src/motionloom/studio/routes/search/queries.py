@@ -1,4 +1,4 @@
-"""Requests for searches and families, and lookup of families by id."""
+"""Request models for searches and families, and the lookup of families by id."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Query = Annotated[Name, Field(description="Segment of the library, NAME:START-EN
 
 
 class SearchRequest(RequestModel):
-    """Request for a search."""
+    """A query and the settings of its search."""
 
     query: Query
     settings: Served[SearchSettings] = SearchSettings()
@@ -48,7 +48,7 @@ class SearchRequest(RequestModel):
 
 
 class FamilyRequest(RequestModel):
-    """A family: the matches of a query, their matches, and so on."""
+    """Request for a family: the matches of a query, their matches, and so on."""
 
     query: Query
     settings: Served[FamilySettings] = FamilySettings()
@@ -79,7 +79,7 @@ class FamilyRequest(RequestModel):
 
     @classmethod
     def from_id(cls, id: str) -> FamilyRequest:
-        """Return the request of an `id`.
+        """Return the request that an `id` encodes.
 
         >>> request = FamilyRequest(query="walk:0-30", settings=FamilySettings(max=8))
         >>> FamilyRequest.from_id(request.id).settings.max
@@ -92,7 +92,7 @@ class FamilyRequest(RequestModel):
 
 
 def family_of(state: AppState, id: str) -> Family:
-    """Return the family of an id from ``POST /api/families``, cached or recomputed."""
+    """Return the family with an id from ``POST /api/families``, cached or recomputed."""
     request = FamilyRequest.from_id(id)
     if request.members is None:
         return state.cached(("family", id), lambda: request.family(state.library))
@@ -101,7 +101,7 @@ def family_of(state: AppState, id: str) -> Family:
 
 
 def corresponding_frames(matches: Matches, length: int) -> NDArray[np.int32]:
-    """Return the frames of each match that correspond to the `length` frames of the query."""
+    """Return, for each match, the frames that correspond to the query's `length` frames."""
     rows = np.zeros((len(matches), length), np.int32)
     for row, match in zip(rows, matches, strict=True):
         row[:] = np.rint(match.corresponding_frames(length))

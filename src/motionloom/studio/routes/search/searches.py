@@ -1,4 +1,4 @@
-"""Searches and families, and the computations they require."""
+"""Routes for searches and families, and for the match webs they require."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WIDEN = 1.6  # aspect ratio; pages and names are wide
 
 
 class SearchMethod(BaseModel):
-    """Properties of a search method that are not in the schema of the settings.
+    """Properties of a search method that are not in the settings schema.
 
     `unit` is null if the unit of the features applies; `mirrors` is true if the method supports
     mirrored queries.
@@ -67,7 +67,7 @@ class NamedUnit(BaseModel):
 
 
 class LabelCount(BaseModel):
-    """A label and its number of motions."""
+    """A label, and the number of motions that have it."""
 
     name: str
     count: int
@@ -126,7 +126,7 @@ class SearchHead(TypedDict):
 
 
 class FamilyNode(BaseModel):
-    """A member of a family; `frames` has the member's frame for each frame of the query."""
+    """A family member; `frames` has the member's frame for each query frame."""
 
     motion: str
     start_frame: int
@@ -141,8 +141,8 @@ class FamilyNode(BaseModel):
 class FamilyEdge(BaseModel):
     """An edge of a match graph.
 
-    `way` is true on a shortest path to the query; `cuts_off` is the number of nodes reachable only
-    through this edge.
+    `way` is true if the edge is on a shortest path to the query; `cuts_off` is the number of nodes
+    that can be reached only through this edge.
     """
 
     a: int
@@ -195,7 +195,7 @@ class FamilyLines(BaseModel):
 
 @router.get("/search/menu")
 def menu(state: State) -> SearchMenu:
-    """Return methods with their units, features, distances and labels."""
+    """Return search methods with their units, feature sets, frame distances, and labels."""
     labels = state.library.labels.counts()
     return SearchMenu(
         methods=[_method(name) for name in METHODS],
@@ -242,7 +242,7 @@ def prepare(request: SearchRequest, state: State) -> Preparation:
 
 @router.post("/search/web")
 def build_web(request: SearchRequest, state: State) -> JobStatus[BuiltWebs]:
-    """Start a job that builds the match webs of a search; progress counts pairs of takes."""
+    """Start a job that builds the match webs for a search; its progress counts take pairs."""
     lacking = _missing_webs(state.library, request.settings)
     settings = _web_settings(request.settings)
 
@@ -255,7 +255,7 @@ def build_web(request: SearchRequest, state: State) -> JobStatus[BuiltWebs]:
 
 
 def _web_settings(settings: SearchSettings) -> WebSettings:
-    """Return the settings of the webs that a search needs, from the options of its method."""
+    """Derive the settings of the webs that a search needs from its method's options."""
     method = settings.method
     if not isinstance(method, MatchWeb):
         raise InvalidInput(f"method {method.NAME} does not use match webs")
@@ -268,7 +268,7 @@ def _web_settings(settings: SearchSettings) -> WebSettings:
 
 
 def _missing_webs(library: Library, settings: SearchSettings) -> MissingWebs | None:
-    """Return the webs that a search needs but that are not built, or None if there are none."""
+    """Return the webs that a search needs but that are not built, or None if all are built."""
     if not isinstance(settings.method, MatchWeb):
         return None
     pairs = library.webs.missing(_web_settings(settings)).pairs
@@ -283,9 +283,9 @@ def _missing_webs(library: Library, settings: SearchSettings) -> MissingWebs | N
 def search(request: SearchRequest, state: State) -> Response:
     """Return matches in order of rank, as packed arrays.
 
-    The head has ``matches`` (as in ``motionloom search --json``), ``unit``, ``seconds`` of
-    computation, ``query`` and ``lines``. ``frames`` (matches, query frames) has the frame of each
-    match that corresponds to each frame of the query.
+    The header has ``matches`` (as in ``motionloom search --json``), ``unit``, ``seconds`` (the
+    computation time), ``query`` and ``lines``. ``frames`` (matches, query frames) has the frame of
+    each match that corresponds to each frame of the query.
     """
     began = time.perf_counter()
     query = segment_query(state.library, request.query)
@@ -316,13 +316,13 @@ def lines(request: SearchRequest, state: State) -> CodeLines:
 
 @router.post("/families")
 def families(request: FamilyRequest, state: State) -> FamilyGraph:
-    """Return a family, computed or cached: id, nodes with positions, edges, code."""
+    """Return a family, from the cache if possible: its id, nodes with positions, edges, code."""
     return _family_graph(request, state)
 
 
 @router.post("/families/grow")
 def grow(request: FamilyRequest, state: State) -> JobStatus[GrownFamily]:
-    """Start a job that computes a family; progress counts the searched members."""
+    """Start a job that computes a family; its progress counts the members searched so far."""
 
     def work(job: Job) -> GrownFamily:
         family = state.cached(
@@ -335,13 +335,13 @@ def grow(request: FamilyRequest, state: State) -> JobStatus[GrownFamily]:
 
 @router.post("/families/lines")
 def family_lines(request: FamilyRequest, state: State) -> FamilyLines:
-    """Return id and code of a family, without computing it."""
+    """Return the id and the code of a family, without computing the family."""
     return FamilyLines(id=request.id, lines=request.lines(state.library.path))
 
 
 @router.get("/families/{id}")
 def family(id: str, state: State) -> FamilyGraph:
-    """Return the family of an id, recomputed if it is not cached."""
+    """Return the family with an id; recompute it if it is not cached."""
     return _family_graph(FamilyRequest.from_id(id), state)
 
 

@@ -1,1 +1,1 @@
-"""Requests about the subject on the stage, its character and its armature."""
+"""Routes for the subject on the stage, its character and its armature."""

@@ -1,4 +1,4 @@
-"""Armatures of other programs: retarget subjects to them, and use their poses as queries."""
+"""Armatures from other programs: retarget subjects to them, and search for their poses."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ArmatureHead(NamedBones):
 
 
 class QueryResult(BaseModel):
-    """Matches of a subject, as in ``motionloom search --json``."""
+    """Matches for a subject, as in ``motionloom search --json``."""
 
     unit: str
     matches: list[MatchRow]
@@ -86,7 +86,7 @@ def on_armature(request: RetargetRequest, state: State) -> Response:
     """Retarget a subject to an armature: ``rotations`` (T, J, 4) and ``root`` (T, 3).
 
     Rotations are local, ``wxyz``, relative to the rest pose with world axes. The rotations of the
-    first joint, the hips, are in world space. The head has the ``joints`` at and below the hips,
+    first joint, the hips, are in world space. The header has the ``joints`` at and below the hips,
     their ``parents``, ``fps``, ``roles`` and ``quality``, and, with ``aim``, the point ``reached``.
     """
     skeleton = request.skeleton.body()
@@ -145,7 +145,7 @@ def _check_size(frames: int, skeleton: Skeleton) -> None:
 
 
 def _facing_as_rest(moved: Motion) -> Motion:
-    """Move a motion so that it starts at the origin, facing in the direction of the rest pose."""
+    """Move a motion so that it starts at the origin and faces the way the rest pose does."""
     return (_rest_heading(moved) @ PlanarTransform.to_origin(moved)).apply_to_motion(moved)
 
 
@@ -158,7 +158,7 @@ def _aimed(
 ) -> tuple[Motion, dict[str, Any]]:
     """Synthesize the motion whose joint reaches `aim` on the armature; return the point reached.
 
-    The limbs of the armature have different proportions, so the target of the blend is repeatedly
+    The armature's limbs have different proportions, so the target of the blend is repeatedly
     corrected by the remaining error; the best attempt is returned.
     """
     shared = parametric_of(state, subject.name)

@@ -1,11 +1,11 @@
-"""Characters of the user: skinned meshes in GLB files, on which motions are shown.
+"""The user's characters: skinned meshes from GLB files, on which motions are shown.
 
-The reader of `motionloom.formats.gltf` reads the file, motions are retargeted by roles, and the
-page draws the mesh like the neutral body. Characters are kept until the server stops.
+`motionloom.formats.gltf` reads the file, motions are retargeted by joint role, and the page draws
+the mesh in the same way as the neutral body. Characters are kept until the server stops.
 
 Takes and matches are shown at the character's size. Synthesized motions (walks, dances, blends,
 controllers) are shown at the size of their performer, so that they still follow their path or reach
-their target: the page scales the character by ``size`` of the head.
+their target; the page scales the character by ``size`` in the header.
 """
 
 from __future__ import annotations
@@ -71,18 +71,18 @@ class OwnCharacter:
         return f"{BODY}{self.info.id}"
 
     def size_on(self, skeleton: Skeleton) -> float:
-        """Return the scale at which the legs match the length of a performer's legs."""
+        """Return the scale at which the character's legs are as long as a performer's."""
         return leg_length(skeleton) / leg_length(self.motion.skeleton)
 
     def head(self, performer: Skeleton) -> Bones:
-        """Return the message header of the skeleton, with its body and scale for a performer."""
+        """Return the message header of the skeleton, with its body, scaled to a performer."""
         bones = skeleton_head(self.motion.skeleton, self.motion)
         return {**bones, "body": self.body, "size": self.size_on(performer)}
 
 
 @router.put("/{filename}")
 async def send_character(filename: str, request: Request, state: State) -> CharacterInfo:
-    """Upload a GLB file with a skinned mesh as the request body, to show takes on it."""
+    """Upload a character on which to show takes: a GLB file with a skinned mesh, as the body."""
     data = await request_body(request, _MAX_BYTES, "a character")
     if Path(filename).suffix.lower() != ".glb":
         raise InvalidInput(f"a character must be a GLB file; got {filename[:100]}")
@@ -164,7 +164,7 @@ def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter
 
 
 def _merged(meshes: Sequence[SkinnedMesh]) -> dict[str, Any]:
-    """Merge all meshes, in the bind pose of the first, with a color per vertex."""
+    """Merge all meshes into one, in the first mesh's bind pose, with a color per vertex."""
     count = sum(len(mesh.vertices) for mesh in meshes)
     if count > _MAX_VERTICES:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Skeletons and poses in requests: the armature of another program, and motion on it.
+"""Skeletons and poses in requests: an armature from another program, and motion on it.
 
 Joints are given in the rest pose of the armature with world axes (meters, y up), as in a BVH file;
 every rotation is relative to that pose. The bone axes and rolls of the other program do not matter.
@@ -33,7 +33,8 @@ Rate = Annotated[float, Field(ge=1.0, le=1000.0, allow_inf_nan=False)]
 class SkeletonModel(BaseModel):
     """An armature in its rest pose, in meters, y up; see `motionloom.Skeleton`.
 
-    ``offsets`` are differences of positions in the world; that of the root is its position.
+    ``offsets`` are the joints' world positions relative to their parents; for the root, its
+    position.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -64,7 +65,7 @@ class SkeletonModel(BaseModel):
 
 
 class PosesSubject(BaseModel):
-    """Motion on an armature of another program.
+    """Motion on an armature from another program.
 
     ``rotations`` (T, J, 4) are local, ``wxyz``, relative to the rest pose; ``root`` (T, 3) is the
     position of the first joint. Both are float32, little-endian, in base64.

@@ -1,7 +1,7 @@
-"""The subject on the stage: download it as a file or film, or add it to the library.
+"""Routes for the subject on the stage: download it as a file or video, or keep it as a take.
 
 A subject is a segment of a take, a walk, a dance, a parametric motion at a target, a crowd, an
-acted script, a recording of a controller, or poses from another program.
+acted script, a recorded controller, or poses from another program.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SegmentSubject(BaseModel):
 
 
 class WalkSubject(WalkRequest):
-    """A walk in a motion graph."""
+    """A walk through a motion graph."""
 
     kind: Literal["walk"]
 
@@ -168,7 +168,7 @@ def save(request: SubjectFileRequest, state: State) -> Response:
 
 
 class FilmRequest(BaseModel):
-    """A subject of one character, and the format of its film."""
+    """A subject with one character, and the file format of its video."""
 
     subject: Subject
     suffix: Literal["gif", "mp4"] = "gif"
@@ -176,7 +176,7 @@ class FilmRequest(BaseModel):
 
 @router.post("/films")
 def film(request: FilmRequest, state: State) -> JobStatus[ResultId]:
-    """Start a job that draws a film of the subject; its result has the ``id`` of the film."""
+    """Start a job that renders a video of the subject; its result has the video's ``id``."""
     motions = request.subject.motions(state)
     if len(motions) != 1:
         raise InvalidInput(
@@ -205,7 +205,7 @@ def film(request: FilmRequest, state: State) -> JobStatus[ResultId]:
 
 @router.get("/films/{id}", response_class=Response)
 def film_file(id: str, state: State) -> Response:
-    """Return a film drawn by a job."""
+    """Return a video that a job has rendered."""
 
     def missing() -> tuple[bytes, str]:
         raise InvalidInput("this film is no longer available; draw it again")
@@ -216,7 +216,7 @@ def film_file(id: str, state: State) -> Response:
 
 @router.post("/keep")
 def keep(request: KeepRequest, state: State) -> KeptTakes:
-    """Add the subject to the library: as take NAME, or NAME_1, NAME_2, ... for several."""
+    """Add the subject to the library as NAME, or as NAME_1, NAME_2, ... for several characters."""
     motions = request.subject.motions(state)
     if len(motions) > _MAX_KEPT:
         raise InvalidInput(

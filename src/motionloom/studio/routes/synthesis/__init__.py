@@ -1,1 +1,1 @@
-"""Requests for synthesis: parametric motions, motion graphs, motion matching, scripts."""
+"""Routes for synthesis: parametric motions, motion graphs, motion matching, scripts."""

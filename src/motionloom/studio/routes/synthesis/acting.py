@@ -1,4 +1,4 @@
-"""Scripts turned into motion: the plan with its alternatives, and the result."""
+"""Routes that turn a script into motion: the plan, its alternatives, and the result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STEPS = 2  # steps of a job after describing the motions: find segments, synthe
 
 
 class ScriptRequest(BaseModel):
-    """A script: phrases, acted one after another."""
+    """A script, whose phrases are acted one after another."""
 
     script: str = Field(max_length=MAX_TEXT)
 
@@ -63,7 +63,7 @@ class ScriptPhrase(TypedDict):
 
 
 class PlannedSegment(TypedDict):
-    """A segment of an acted script, `start` to `end` in seconds of the result.
+    """A segment of an acted script; `start` and `end` are times in the result, in seconds.
 
     `number` is the index of its phrase, or -1 for a bridge.
     """
@@ -132,7 +132,7 @@ def motion(request: ScriptRequest, state: State, own: Worn) -> Response:
 
 
 def acted_of(state: AppState, script: str) -> ActedScript:
-    """Return an acted script, from the cache if possible."""
+    """Return the motion of a script, from the cache if possible."""
     return state.cached(("acted", script), lambda: state.library.act(script, workers=1))
 
 

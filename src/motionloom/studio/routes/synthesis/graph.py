@@ -1,4 +1,4 @@
-"""Motion graphs: build, draw, edit, walk."""
+"""Routes that build, draw and edit motion graphs, and synthesize walks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SteeringEvent(BaseModel):
 
 
 class WalkRequest(BaseModel):
-    """A walk through a graph: along a path, or random with recorded steering."""
+    """Request for a walk through a graph: along a path, or random with recorded steering."""
 
     graph: Served[GraphSettings]
     settings: Served[WalkSettings] = WalkSettings()
@@ -105,14 +105,14 @@ class TransitionEdit(BaseModel):
 
 
 class EditCounts(BaseModel):
-    """Number of removed and locked transitions of the library."""
+    """Number of removed and locked transitions in the library."""
 
     removed: int
     locked: int
 
 
 class GraphMenu(BaseModel):
-    """Units of the frame distances, and numbers of motions by label."""
+    """Frame distances with their units, and labels with their number of motions."""
 
     distances: dict[str, str]
     labels: dict[str, int]
@@ -148,7 +148,7 @@ class GraphInfo(TypedDict):
 
 
 class GraphHead(TypedDict):
-    """A graph for drawing: takes with their lengths, states of transitions, code."""
+    """A graph to draw: takes with their lengths, possible transition states, and code."""
 
     names: list[str]
     frames: list[int]
@@ -213,7 +213,7 @@ def menu(state: State) -> GraphMenu:
 
 @router.post("")
 def build(request: GraphRequest, state: State) -> JobStatus[GraphInfo]:
-    """Start a job that finds the transitions; its result is that of ``motionloom graph info``."""
+    """Start a job that builds a graph; its result is the output of ``motionloom graph info``."""
     settings = request.settings
     count = _checked_count(state, settings)
 
@@ -228,10 +228,10 @@ def build(request: GraphRequest, state: State) -> JobStatus[GraphInfo]:
 
 @router.post("/drawn", response_model=GraphHead, response_class=ArrayResponse)
 def drawn(request: GraphRequest, state: State) -> Response:
-    """Return takes with their lengths, and transitions.
+    """Return the graph's takes, with their lengths, and its transitions.
 
     The arrays are ``source`` and ``target`` (n, 2), with take index and frame; ``errors`` (n,); and
-    ``states`` (n,), indices into ``states`` of the head.
+    ``states`` (n,), indices into ``states`` in the header.
     """
     settings, library = request.settings, state.library.path
     edited = graph_of(state, settings)
@@ -263,7 +263,7 @@ def drawn(request: GraphRequest, state: State) -> Response:
 def transition(request: TransitionRequest, state: State, own: Worn) -> Response:
     """Return a transition as a motion, with some frames before and after.
 
-    The head has ``seam``, the frame in the middle of the blend, and ``blend``, its length.
+    The header has ``seam``, the frame in the middle of the blend, and ``blend``, its length.
     """
     edited = graph_of(state, request.graph)
     motion, seam = edited.transition_clip(request.transition, seconds=request.seconds)
@@ -289,7 +289,7 @@ def plan_walk(request: WalkRequest, state: State) -> JobStatus[FrameCount]:
 
 
 def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = None) -> Motion:
-    """Return the walk of a request, from the cache if possible."""
+    """Return the requested walk, from the cache if possible."""
     graph = graph_of(state, request.graph).graph
     key = ("walk", request.model_dump_json(include=set(WalkRequest.model_fields)))
     return state.cached(key, lambda: request.motion(graph, progress))
@@ -312,7 +312,7 @@ def walk(request: WalkRequest, state: State, own: Worn) -> Response:
 def graph_of(
     state: AppState, settings: GraphSettings, progress: Progress | None = None
 ) -> EditedGraph:
-    """Return the graph for settings: from the cache, from the library, or built now.
+    """Return the graph with these settings, from the cache or the library, or build it.
 
     Raises
     ------
@@ -329,7 +329,7 @@ def graph_of(
 
 
 def _checked_count(state: AppState, settings: GraphSettings) -> int:
-    """Return the number of motions of a graph; raise if there are too many for the page."""
+    """Return the number of motions in a graph; raise if there are too many for the page."""
     count = len(state.library.graphs.motions(settings))
     if count > _MAX_MOTIONS:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Motion matching: databases, coverage of their takes, and recordings.
+"""Routes for motion matching databases, coverage reports, and recordings.
 
 The character itself is steered over the websocket (`motionloom.studio.live`). Its frames are
 recorded here, so that you can save them as a take or download them.
@@ -70,7 +70,7 @@ class Recording:
         self._lock = Lock()
 
     def add(self, block: FrameBlock) -> None:
-        """Record a block, and drop frames that are too old."""
+        """Record a block of frames, and drop frames that are too old."""
         with self._lock:
             self._blocks.append(block)
             self._frames += len(block)
@@ -106,7 +106,7 @@ class MatchingInfo(TypedDict):
 
 
 class CoverageResult(TypedDict):
-    """A coverage report: the id of its page, and its findings as sentences."""
+    """A coverage report: the id of its web page, and its findings as sentences."""
 
     id: str
     sentences: list[str]
@@ -138,7 +138,7 @@ def build(request: MatchingRequest, state: State) -> JobStatus[MatchingInfo]:
 
 @router.post("/coverage")
 def coverage(request: MatchingRequest, state: State) -> JobStatus[CoverageResult]:
-    """Start a job that measures the coverage of takes; its result has ``id`` and ``sentences``."""
+    """Start a job that reports the takes' coverage; its result has ``id`` and ``sentences``."""
     settings = request.settings
     _check(settings, state)
 
@@ -158,7 +158,7 @@ def coverage(request: MatchingRequest, state: State) -> JobStatus[CoverageResult
 
 @router.get("/coverage/{key}", response_class=Response)
 def coverage_page(key: str, state: State) -> Response:
-    """Return the page of a coverage report."""
+    """Return a coverage report as a web page."""
 
     def missing() -> str:
         raise InvalidInput("this report is no longer available; create it again")
@@ -199,7 +199,7 @@ def played_of(state: AppState, key: str) -> Recording:
 
 
 def _check(settings: MatchingSettings, state: AppState) -> int:
-    """Return the number of takes of a database; raise if they are too long for the page."""
+    """Return the number of takes in a database; raise if they are too long for the page."""
     library = state.library
     chosen = library.select(**motion_choice(settings))
     frames = sum(library.store.entry(name).frames for name in chosen)

@@ -1,4 +1,4 @@
-"""Parametric motions: learn them from a family, save them, and synthesize motions."""
+"""Routes that learn, list, load and delete parametric motions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ router = APIRouter(prefix="/parametric", tags=["parametric"])
 
 
 class ParametrizeRequest(RequestModel):
-    """A parametric motion to learn from one of `family`, `query` and `takes`."""
+    """Request to learn a parametric motion from `family`, `query` or `takes`."""
 
     family: str | None = Field(None, description="Id of a family computed by this server.")
     query: Name | None = Field(None, description="Query NAME:START-END, whose family is searched.")
@@ -46,7 +46,7 @@ class ParametrizeRequest(RequestModel):
 
 
 class ParametricRow(BaseModel):
-    """A saved parametric motion: its parameters and number of examples."""
+    """A saved parametric motion, with its parameters and number of examples."""
 
     name: str
     by: list[str]
@@ -68,7 +68,7 @@ class ParametrizeResult(TypedDict):
 
 
 class ParametricHead(NamedBones):
-    """A parametric motion: names, axes, dimensions and frames of its parameters, and examples."""
+    """A parametric motion: its parameters' names, axes, dimensions and frames, and its examples."""
 
     by: list[str]
     axes: list[str]
@@ -81,20 +81,20 @@ class ParametricHead(NamedBones):
 
 @dataclass
 class SharedParametricMotion:
-    """A parametric motion shared by windows, one at a time, because foot locking keeps state."""
+    """A parametric motion that windows use one at a time, because foot locking keeps state."""
 
     motion: ParametricMotion
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reach(self, target: list[float]) -> SynthesisResult:
-        """Call `ParametricMotion.reach` while no other window does."""
+        """Call `ParametricMotion.reach` when no other window is calling it."""
         with self.lock:
             return self.motion.reach(target)
 
 
 @router.get("/kinds")
 def kinds(state: State) -> list[ParameterKind]:
-    """List the kinds of parameters: name, description, and whether joint and frame apply."""
+    """List the parameter kinds: name, description, and whether joint and frame apply."""
     return list(state.library.parametric.kinds())
 
 
@@ -106,7 +106,7 @@ def stored(state: State) -> list[ParametricRow]:
 
 @router.post("")
 def create(request: ParametrizeRequest, state: State) -> JobStatus[ParametrizeResult]:
-    """Start a job that learns a parametric motion; its result has name and number of examples."""
+    """Start a job that learns a parametric motion; its result has the name and example count."""
     if sum(map(bool, (request.family, request.query, request.takes))) != 1:
         raise InvalidInput("a parametric motion needs exactly one of family, query and takes")
 
