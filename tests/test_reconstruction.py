@@ -322,7 +322,7 @@ def test_a_path_of_headings_survives_estimates_that_are_reversed(lib, walk):
         body = solved_with(lib, walk, rules, frame=Reversed)
         worst[on] = joint_errors(walk, body)[0].mean(axis=1).max()
     assert worst[True] < 1.0
-    assert worst[False] > 1.5
+    assert worst[False] > 1.5 * worst[True], worst
 
 
 @pytest.mark.slow
