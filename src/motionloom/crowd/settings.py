@@ -348,7 +348,7 @@ class Formation(Settings):
     ranks: int = setting(
         10, "Number of ranks: soldiers one behind the other.", least=1, greatest=10_000
     )
-    files: int = setting(4, "Number of files: soldiers side by side.", least=1, greatest=10_000)
+    files: int = setting(4, "Number of soldiers side by side (files).", least=1, greatest=10_000)
     spacing: float = setting(
         1.2, "Distance between neighboring soldiers.", unit="m", least=0.5, greatest=10.0
     )

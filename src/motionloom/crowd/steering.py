@@ -35,7 +35,7 @@ _LANE = 0.62  # radius of the lane, as a fraction of the distance from the cente
 
 @kernel
 def flow(place, half, speed, out):
-    """Compute the flow velocity at a position (2,), which leads around the room along a lane.
+    """Compute the velocity at a position (2,) of a flow that circles the room along a lane.
 
     `half` (2,) is half the size of the room; without walls it is infinite. Fills `out` (2,).
     """

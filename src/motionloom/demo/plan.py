@@ -78,7 +78,7 @@ class ControlCurve:
         self._keys.append(key)
 
     def rebase(self, value: ArrayLike) -> None:
-        """Continue from `value` after the last key, for example to remove a full turn."""
+        """Reset the curve to `value` after the last key, for example to remove a full turn."""
         self._again(self._spread(value), self._still)
 
     def _again(self, value: Array, acceleration: Array) -> None:

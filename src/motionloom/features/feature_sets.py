@@ -1,4 +1,4 @@
-"""Feature sets: feature vectors of frames, compared with the Euclidean distance.
+"""Feature sets: feature vectors of frames, compared by Euclidean distance.
 
 The sets follow Krüger, Tautges, Weber and Zinke (2010). Features are positions of a few joints in
 the body frame (see `motionloom.features.body_frame`):

@@ -110,7 +110,7 @@ class Comparison:
             )
 
     def sequences(self, web: Web, *, max_distance: float) -> list[Candidate]:
-        """Find the match sequences in `web` that match the row segment to columns.
+        """Find the sequences in `web` that match the row segment with parts of the take.
 
         Rows are counted from the start of the row segment, columns from the start of the take.
         """

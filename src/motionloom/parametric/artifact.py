@@ -172,7 +172,7 @@ def _check_arrays(
         raise LibraryError("it has no examples")
     outside = (times < -1e-6) | (times > lengths - 1 + 1e-6)
     if outside.any() or (np.diff(times, axis=0) < 0).any():
-        raise LibraryError("its registration curve leaves the examples")
+        raise LibraryError("its registration curve refers to frames outside the examples")
     if parts.size and not 0 <= parts.min() <= parts.max() < len(FOOT_PARTS):
         raise LibraryError("it has contacts of unknown foot parts")
     if members.size and not 0 <= members.min() <= members.max() < count:

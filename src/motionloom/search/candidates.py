@@ -99,7 +99,7 @@ class Limits:
         return self.max_matches is not None and count >= self.max_matches
 
     def reach(self, length: int) -> int:
-        """Return how many frames on each side of an end must not have a lower cost than the end.
+        """Return the number of frames on each side within which an end must have the lowest cost.
 
         Alignments that end at neighboring frames are almost the same, so only the best of them
         becomes a candidate. With a `max_overlap` of 1, every end is a candidate.

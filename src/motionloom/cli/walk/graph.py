@@ -213,7 +213,7 @@ def _print_info(made: MotionGraph) -> None:
     if removed.by_hand:
         print(f"removed by hand: {removed.by_hand} transitions")
     if removed.motions:
-        print(f"cut off: {', '.join(removed.motions)}")
+        print(f"not connected to the rest of the graph: {', '.join(removed.motions)}")
     from rich.table import Table
 
     table = Table(

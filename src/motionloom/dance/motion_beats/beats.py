@@ -229,8 +229,8 @@ def analyze_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
         )
     if settings.first_beat is not None and settings.first_beat > first.duration:
         raise InvalidInput(
-            f"first_beat must be within the {first.duration:.2f} s of "
-            f"{first.name or 'the motion'}; got {settings.first_beat:g} s"
+            f"first_beat must be within {first.name or 'the motion'}, which lasts "
+            f"{first.duration:.2f} s; got {settings.first_beat:g} s"
         )
     candidates = candidate_beats(
         motions, weights=settings.weights, kind=settings.candidates, weighted=settings.weighted,

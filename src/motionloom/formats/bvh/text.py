@@ -177,7 +177,7 @@ def _decode_names(head: bytes, repairs: Repairs) -> str:
 
 
 def _refuse_without_motion(data: bytes, path: str | Path, repairs: Repairs) -> NoReturn:
-    """Raise an error for a file without MOTION, which is truncated or not a BVH file."""
+    """Raise an error for a file without a MOTION section: it is truncated or not BVH."""
     from motionloom.formats.bvh.hierarchy import read_hierarchy
 
     head = data[:_MAX_HIERARCHY].decode("latin-1").replace("\r\n", "\n")

@@ -64,7 +64,7 @@ class ClipStatistics(ClipMethod):
         0.2, "Weight of the difference in duration, on a logarithmic scale.", least=0.0
     )
     turn_weight: float = setting(
-        0.1, "Weight of how far the body turns to the left or right.", least=0.0
+        0.1, "Weight of the angle by which the body turns to the left or right.", least=0.0
     )
 
     def check(self) -> None:

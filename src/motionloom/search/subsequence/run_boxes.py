@@ -161,7 +161,7 @@ def _ranges(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.
 
 @kernel
 def _least_and_greatest(rows):
-    """Return the minimum and maximum of each feature over rows (N, D) without missing values."""
+    """Return each feature's minimum and maximum over rows (N, D); skip rows with missing values."""
     n_features = rows.shape[1]
     low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
     for i in range(len(rows)):

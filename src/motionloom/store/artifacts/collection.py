@@ -66,7 +66,7 @@ class LocalCollection:
     def read(
         self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
     ) -> Any:
-        """Return the decoded content of a file, or of its bytes `span`."""
+        """Return the decoded content of a file, or of the byte range `span` in it."""
         try:
             return decode(read_regular(below(self.path, name), span=span))
         except LibraryError as error:
@@ -137,7 +137,7 @@ class RemoteCollection:
     def read(
         self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
     ) -> Any:
-        """Return the decoded content of a file, or of its bytes `span`."""
+        """Return the decoded content of a file, or of the byte range `span` in it."""
         piece = self._known.artifact_files(self.folder, name)[name][0]
         try:
             content = read_regular(self.files.local(piece.name))

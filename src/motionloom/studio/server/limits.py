@@ -108,7 +108,7 @@ class _Body:
 
 
 class Limiter:
-    """Work in progress on one server."""
+    """Requests that one server is computing, reading or playing, with their limits."""
 
     def __init__(self) -> None:
         self.work = asyncio.Semaphore(AT_ONCE)
