@@ -409,6 +409,38 @@ def soft_bits(steps: Choreography, groups: int) -> tuple[float, int]:
     return bits_per_transition(sequences, learned.transitions), learned.rounds
 
 
+def figure_5(data: Data) -> Iterator[Claim]:
+    """Takes whose movements are colored by their node."""
+    chosen = ((0, 0), (0, 1), (1, 0))
+    takes = [
+        replace(demo.clip("dance_groove", performer=who, seed=seed), name=f"take {number + 1}")
+        for number, (who, seed) in enumerate(chosen)
+    ]
+    settings = ChoreographySettings.of({"meter": 4, "max_seam": None})
+    steps = Choreography.from_takes(takes, settings)
+    apart, groups = grouped_movements(steps.movements, settings)
+    same = groups.labels[:, None] == groups.labels[None]
+    np.fill_diagonal(same, False)
+    other = groups.labels[:, None] != groups.labels[None]
+    _draw_takes(data, steps, groups.labels)
+    yield Claim(
+        place="Figure 5",
+        statement="Similar movements are classified into the same group.",
+        ours={
+            "difference_within_groups": float(np.sqrt(apart[same].mean())),
+            "difference_between_groups": float(np.sqrt(apart[other].mean())),
+            "groups": len(groups),
+        },
+        rule="difference_within_groups < difference_between_groups",
+        data="3 built-in dances of 2 performers",
+        note=(
+            "Values are root mean posture differences; the paper gives none. In the picture, each "
+            "take is a row and each movement has the color of its group."
+        ),
+        picture="papers-kp03-takes.png",
+    )
+
+
 def _weights(data: Data) -> Iterator[Claim]:
     """Share in equation (13) of the joints to which Lee et al. (2002) give no weight."""
     place = "Equations 13 and 14"
@@ -923,6 +955,28 @@ def _draw_graph(data: Data, steps: Choreography) -> None:
     write_transition_graph(steps.graph, data.figure("papers-kp03-graph.png"), dpi=70)
 
 
+def _draw_takes(data: Data, steps: Choreography, labels: NDArray[np.int64]) -> None:
+    """Figure 5: movements of each take over time, colored by group."""
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(movement.source[0] for movement in steps.movements))
+    colors = colormaps["tab20"]
+    sheet = Figure(figsize=(9.0, 0.6 + 0.45 * len(names)), layout="constrained")
+    axes = sheet.subplots()
+    for movement, label in zip(steps.movements, labels.tolist(), strict=True):
+        first, last = movement.beats[0] / _RATE, movement.beats[steps.meter] / _RATE
+        row = names.index(movement.source[0])
+        axes.barh(row, last - first, left=first, color=colors(label % 20), ec="white", height=0.8)
+        axes.text(0.5 * (first + last), row, str(label + 1), ha="center", va="center", size=7)
+    axes.set_yticks(range(len(names)), names, size=8, color=TEXT)
+    axes.invert_yaxis()
+    axes.set_xlabel("seconds; numbers and colors: groups", size=8, color=FAINT)
+    axes.tick_params(labelsize=7, colors=FAINT)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    sheet.savefig(data.figure("papers-kp03-takes.png"), dpi=85)
+
+
 def _draw_synced(data: Data, synced: Dance, free: Dance) -> None:
     from matplotlib.figure import Figure
 
@@ -949,6 +1003,6 @@ def _crowds() -> tuple[Part, ...]:
 
 
 PARTS = (
-    figure_1, figures_2_and_3, figure_4, figure_6, section_4, figure_7, section_5,
+    figure_1, figures_2_and_3, figure_4, figure_5, figure_6, section_4, figure_7, section_5,
     section_6_2_rate, section_8, *_crowds(),
 )  # fmt: skip

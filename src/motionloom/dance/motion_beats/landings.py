@@ -3,8 +3,8 @@
 If detected motion beats are compared with the music, the result mostly shows how well the analysis
 agrees with itself, whereas an audience sees when feet land. `landing_fit` compares landings with
 beats from another source. Reports detect landings with `toe_landings`, which is independent of the
-contacts (`foot_landings`) to which beats and clocks are aligned. `landed_beats` moves the beats of a take to its landings, so that a
-movement warped to music lands on its beats.
+contacts (`foot_landings`) to which beats and clocks are aligned. `landed_beats` moves the beats of
+a take to its landings, so that a movement warped to music lands on its beats.
 """
 
 from __future__ import annotations

@@ -142,10 +142,10 @@ class _Evidence:
         longer = [m for m in meters if m > _LONGEST_SCORED and m in self.scores and self._clear(m)]
         if longer:
             return max(longer, key=lambda meter: self.alike[meter])
-        known = {m: score for m, score in self.scores.items() if m in meters}
-        if self.cycle // 2 in known and self.cycle == max(_CYCLES):
+        scored = {m: score for m, score in self.scores.items() if m in meters}
+        if self.cycle // 2 in scored and self.cycle == max(_CYCLES):
             return self.cycle // 2
-        scores = {m: score for m, score in known.items() if m <= _LONGEST_SCORED} or known
+        scores = {m: score for m, score in scored.items() if m <= _LONGEST_SCORED} or scored
         return max(scores, key=lambda m: (scores[m], -m)) if scores else min(meters)
 
     def _clear(self, meter: int) -> bool:
