@@ -178,6 +178,16 @@ def test_bending_can_be_switched_off(steps):
     assert np.abs(read(bend=False) - read()).max() > 0.1
 
 
+def test_nodes_can_be_drawn_without_regard_to_the_goal(steps):
+    def arrived(**options):
+        player = DancePlayer(steps, TempoClock(110.0), seed=3, bend=False, **options)
+        player.steer(target=(0.0, 3.0))
+        root = player.read(900).root[:, [0, 2]]
+        return float(np.linalg.norm(root - [0.0, 3.0], axis=1).mean())
+
+    assert arrived() < arrived(prefer=False)
+
+
 def test_the_clock_of_a_dance_is_corrected_by_its_beats(tmp_path):
     walks = [ml.demo.clip("walk", performer=p) for p in (0, 1)]
     steps = Choreography.from_takes(walks, ChoreographySettings.of({"meter": 2, "align": "beats"}))
