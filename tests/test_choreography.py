@@ -10,7 +10,7 @@ from naive import rhythm as naive
 import motionloom as ml
 from motionloom.dance.choreography import Choreography, for_music
 from motionloom.dance.choreography_file import load_choreography
-from motionloom.dance.motion_beats.meter import estimated_meter
+from motionloom.dance.motion_beats.meter import downbeat, estimated_meter
 from motionloom.dance.movements import (
     MovementComparison,
     cut_movements,
@@ -215,6 +215,17 @@ def test_the_preset_uses_all_takes_and_beats_as_in_the_paper(dances):
     sitting = ml.demo.clip("sit_stand")
     made = Choreography.from_takes([dances[0], sitting], chosen)
     assert "no rhythm" not in made.left_out.get(sitting.name, "")
+
+
+def test_movements_start_at_the_accents_or_at_the_first_beat(dances):
+    starts = {}
+    for where in ("accent", "first"):
+        options = {"meter": 4, "align": "beats", "even": False, "downbeat": where}
+        settings = ChoreographySettings.of(options | {"max_seam": None})
+        starts[where] = Choreography.from_takes(dances[:2], settings).movements[0].beats[0]
+    detected = ml.beats(dances[0])
+    assert starts["first"] == pytest.approx(detected.frames[0])
+    assert starts["accent"] == pytest.approx(detected.frames[downbeat(detected, 4)])
 
 
 @pytest.mark.parametrize(("align", "factor"), [("beats", 1.6), ("landings", 1.9)])

@@ -32,7 +32,8 @@ def takes():
 
 @pytest.fixture(scope="module")
 def steps(takes):
-    return Choreography.from_takes(takes, ChoreographySettings(meter=4))
+    """Large groups, whose movements can be blended."""
+    return Choreography.from_takes(takes, ChoreographySettings.of({"meter": 4, "groups": 4}))
 
 
 # --- phrases ----------------------------------------------------------------------------
@@ -178,6 +179,22 @@ def test_bending_can_be_switched_off(steps):
         return player.read(400).root
 
     assert np.abs(read(bend=False) - read()).max() > 0.1
+
+
+def test_nodes_can_be_drawn_without_regard_to_the_goal(steps, monkeypatch):
+    seen = []
+    drawn = DancePlayer._drawn
+
+    def recorded(self, likelihoods, misses=None):
+        seen.append(misses)
+        return drawn(self, likelihoods, misses)
+
+    monkeypatch.setattr(DancePlayer, "_drawn", recorded)
+    for prefer in (True, False):
+        player = DancePlayer(steps, TempoClock(110.0), seed=3, prefer=prefer)
+        player.steer(target=(0.0, 3.0))
+        player.read(30)
+    assert seen[0] and seen[1] is None
 
 
 def test_the_clock_of_a_dance_is_corrected_by_its_beats(tmp_path):
