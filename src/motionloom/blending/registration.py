@@ -403,10 +403,10 @@ def _nearest_tree(measure: FrameDistance, prepared: Sequence, margin: int) -> li
     tree = minimum_spanning_tree(costs).tocoo()
     none = np.empty((0, 2), np.int64)
     edges = []
-    for row, column, cost in zip(tree.row, tree.col, tree.data, strict=True):
-        matrix = measure.matrix(prepared[row], prepared[column])
+    for a, b, cost in zip(tree.row.tolist(), tree.col.tolist(), tree.data.tolist(), strict=True):
+        matrix = measure.matrix(prepared[a], prepared[b])
         is_clear = clear_alignment(matrix, margin=margin) is not None
-        edges.append(Edge(int(row), int(column), float(cost), none, is_clear))
+        edges.append(Edge(a, b, cost, none, is_clear))
     return edges
 
 
