@@ -33,6 +33,7 @@ from motionloom.dance.settings import (
     FASTEST,
     MIN_TURN,
     SLOWEST,
+    BeatCleaning,
     BeatSettings,
     ChoreographySettings,
     DanceSettings,
@@ -139,16 +140,16 @@ def figures_2_and_3(data: Data) -> Iterator[Claim]:
     for name, step in measured_steps(data).items():
         motion = data.cmu[name]
         detected = beats(motion, WAYS["paper"][1])
-        found = {
+        measured = {
             "paper_way": detected.period,
             "components_joined": joined_period(detected),
             "literally": beats(motion, WAYS["literal"][1]).period,
             "defaults": beats(motion).period,
         }
-        for way, period in found.items():
+        for way, period in measured.items():
             right[way] += _simple(period / step)
-        closest += _simple(found["paper_way"] / step, 0.02)
-        rows.append((name, round(step, 3), *(round(period, 3) for period in found.values())))
+        closest += _simple(measured["paper_way"] / step, 0.02)
+        rows.append((name, round(step, 3), *(round(period, 3) for period in measured.values())))
     yield Claim(
         place=place,
         statement=statement,
@@ -184,14 +185,19 @@ def joined_period(detected: Beats) -> float:
     return 1.0 / float(frequencies[inside][np.argmax(power[inside])])
 
 
+def _cleaning(min_turn: float) -> BeatCleaning:
+    """Return the cleaning of the preset with another smallest turn."""
+    return replace(BeatSettings.kp03().cleaning, min_turn=min_turn)
+
+
 def figure_4(data: Data) -> Iterator[Claim]:
     """Share of candidates within a quarter of the period around the reference beats."""
     shares: dict[float, list[float]] = {MIN_TURN: [], 0.0: []}
     for kind in _KINDS:
         for who in range(4):
-            for least, found in shares.items():
-                detected = beats(_study(kind, who)[0], BeatSettings.kp03(min_turn=least))
-                found.append(float(np.mean(np.abs(_phases(detected)) < np.pi / 2.0)))
+            for least, values in shares.items():
+                detected = beats(_study(kind, who)[0], BeatSettings.kp03(cleaning=_cleaning(least)))
+                values.append(float(np.mean(np.abs(_phases(detected)) < np.pi / 2.0)))
     yield Claim(
         place="Figure 4",
         statement="Most candidate beats cluster around the reference beats.",

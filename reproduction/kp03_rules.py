@@ -12,11 +12,11 @@ OUR_RULES = (
     ),
     OurRule(
         "Joint angles are smoothed over 0.04 s, or 0.06 s in noisy takes.",
-        ChoreographySettings, "beats.smoothing", 0.0,
+        ChoreographySettings, "beats.cleaning.smoothing", 0.0,
     ),
     OurRule(
         "Changes of direction by less than 3.4 degrees are ignored.",
-        ChoreographySettings, "beats.min_turn", 0.0,
+        ChoreographySettings, "beats.cleaning.min_turn", 0.0,
     ),
     OurRule(
         "Candidates are weighted by their size and by how still the body is, and the reference "
@@ -39,7 +39,7 @@ OUR_RULES = (
     ),
     OurRule(
         "Beats at the very start or end of a take are extrapolated.",
-        ChoreographySettings, "beats.extrapolate", False,
+        ChoreographySettings, "beats.cleaning.extrapolate", False,
     ),
     OurRule(
         "The beats of a movement are moved to landings.",
@@ -63,11 +63,11 @@ OUR_RULES = (
     ),
     OurRule(
         "Without a path, one movement of a node is played instead of a blend.",
-        DanceSettings, "one_movement", False,
+        DanceSettings, "path.one_movement", False,
     ),
     OurRule(
         "Differences between two movements fade after a transition.",
-        DanceSettings, "inertialize", False,
+        DanceSettings, "path.inertialize", False,
     ),
     OurRule(
         "Blend weights for a path are non-negative least squares.",

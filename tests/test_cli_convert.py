@@ -85,7 +85,9 @@ def test_unit_and_axis_are_the_given_ones(takes, tmp_path):
     walk = ml.load(tmp_path / "walk.bvh")
     assert walk.origin.unit_m == pytest.approx(0.0254)
     assert walk.origin.up == "z"
-    with pytest.raises(InvalidInput, match=r"--unit: \.glb files have a fixed unit"):
+    with pytest.raises(
+        InvalidInput, match=r"--unit is not available, because \.glb files have a fixed unit"
+    ):
         run(takes / "walk.bvh", tmp_path / "walk.glb", "--unit", "cm")
 
 

@@ -128,7 +128,9 @@ def test_lengths_of_members_are_an_option(place):
     assert all(27 <= hit["end_frame"] - hit["start_frame"] <= 33 for hit in hits)
     wrong = run("family", place, query, "--member-lengths", "half")
     assert wrong.exit_code != 0
-    assert "member_lengths must be numbers separated by commas; got 'half'" in str(wrong.exception)
+    assert "must be a list of numbers separated by commas; got 'half'" in str(wrong.exception)
+        wrong.exception
+    )
 
 
 def test_family_as_json_is_the_contract(place):

@@ -201,7 +201,7 @@ def test_a_full_disk_stops_the_import_and_leaves_the_library_whole(tmp_path, wor
         text=True,
     )
     assert done.returncode == 2, done.stderr
-    message = "motionloom: l.loom: cannot write to this library: File too large. Added motions"
+    message = "motionloom: l.loom: cannot write to this library: File too large. Motions added"
     assert message in done.stderr and "Traceback" not in done.stderr
     lib = Library(tmp_path / "l.loom")
     assert lib.store.damage() == [] and len(contents(lib.path)) == len(lib) + 6

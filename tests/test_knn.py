@@ -270,5 +270,5 @@ def test_a_truncated_index_is_refused(rng, tmp_path):
     BucketIndex.build(motions(rng, 400, 7)).save(tmp_path)
     path = tmp_path / "blocks.npy"
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ValueError, match="blocks.npy: damaged: expected 5760 bytes"):
+    with pytest.raises(ValueError, match="blocks.npy: damaged: shape .* needs 5760 bytes"):
         BucketIndex.open(tmp_path)

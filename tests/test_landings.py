@@ -338,11 +338,11 @@ def test_a_skeleton_without_feet_has_no_landings(groove):
 
 def test_the_meter_divides_a_cycle_of_quick_and_slow_steps():
     groove = ml.demo.clip("dance_groove")
-    found = ml.beats(groove)
-    bars = np.arange(0.0, found.seconds, 8 * found.period)[:, None]
-    left = (bars + found.period * np.array([0, 2, 5])).ravel()
-    right = (bars + found.period * np.array([1, 4, 6])).ravel()
-    salsa = replace(found, candidates=replace(found.candidates, feet=((left, right),)))
+    detected = ml.beats(groove)
+    bars = np.arange(0.0, detected.seconds, 8 * detected.period)[:, None]
+    left = (bars + detected.period * np.array([0, 2, 5])).ravel()
+    right = (bars + detected.period * np.array([1, 4, 6])).ravel()
+    salsa = replace(detected, candidates=replace(detected.candidates, feet=((left, right),)))
     assert estimated_meter(groove, salsa).beats == 4
 
 

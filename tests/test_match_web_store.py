@@ -182,7 +182,7 @@ def test_damage_and_emptiness_are_reported(library, tmp_path):
     for path in store.folder.glob("*.web"):
         path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(
-        LibraryError, match=r"\.web: damaged web: .*; remove it and rebuild the web"
+        LibraryError, match=r"\.web: damaged web: .*\. Remove this file and rebuild the web"
     ):
         WebStore(library.store).web("walk", "walk")
     with pytest.raises(LibraryError, match="the library is empty"):

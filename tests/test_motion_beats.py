@@ -194,7 +194,7 @@ def test_figure_6_by_the_method_of_the_paper(kind, least):
 def test_the_highest_power_counts_even_at_an_end_of_the_range():
     """Equation (6) is a maximum over all frequencies, which need not be a peak."""
     moments = np.arange(1200) / 60.0
-    signal = np.cos(2.0 * np.pi * moments / 0.27) + 0.2 * np.cos(2.0 * np.pi * moments / 0.6)
+    signal = np.cos(2.0 * np.pi * moments / 0.278) + 0.2 * np.cos(2.0 * np.pi * moments / 0.6)
     best = periods(signal, None, rate=30.0, shortest=0.28, longest=1.5)[0]
     assert best.seconds == pytest.approx(0.28, rel=0.01)
 

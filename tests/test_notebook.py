@@ -132,7 +132,7 @@ def test_the_body_is_sent_when_it_is_asked_for():
     view._answer(view, {"kind": "else"}, [])
     mesh = messages.unpack(sent[0][1][0])[1]
     assert len(mesh["vertices"]) == len(mesh["weights"]) > 1000
-    assert "unknown skeleton" in sent[1][0]["error"] and len(sent) == 2
+    assert "no longer available" in sent[1][0]["error"] and len(sent) == 2
 
 
 def test_objects_that_cannot_be_shown_are_named(kicks):

@@ -320,7 +320,9 @@ def test_a_method_may_be_given_as_settings(lib):
     query = f"{KICK}_p0:10-40"
     by_name = lib.search(query, max=3, method=ml.LazyGraph(k=64))
     assert lib.search(query, method=LazyGraph(k=64), max=3).to_json() == by_name.to_json()
-    with pytest.raises(InvalidInput, match=r"k is an option of LazyGraph: write method=LazyGraph"):
+    with pytest.raises(
+        InvalidInput, match=r"k is an option of LazyGraph, so write method=LazyGraph"
+    ):
         lib.search(query, method=LazyGraph(), k=64)
 
 

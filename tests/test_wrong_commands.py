@@ -84,7 +84,7 @@ WRONG = {
     "walk takes.loom --seconds 5 -o a.xyz": "the suffix must be one of .bvh",
     "synthesize takes.loom kick --at 1,2,3 -o a.bvh": "no parametric motion is called 'kick'",
     "synthesize takes.loom kick -o a.bvh": "Missing option '--at'",
-    "dance takes.loom nosuch.mid -o a.bvh": "name a file, or write tune",
+    "dance takes.loom nosuch.mid -o a.bvh": "name another file, or write tune",
     "act takes.loom flibbertigibbet -o a.bvh": "use an action",
     "evaluate takes.loom": "Label more clips (motionloom label), or set labels to",
     "parametrize takes.loom walk --by left_wrist@10 --name a": "Use a larger join_distance",

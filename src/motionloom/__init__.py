@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import AngleDtw as AngleDtw
     from motionloom.library.settings import Ballfloor as Ballfloor
     from motionloom.library.settings import BallroomSettings as BallroomSettings
+    from motionloom.library.settings import BeatCleaning as BeatCleaning
     from motionloom.library.settings import BeatSettings as BeatSettings
     from motionloom.library.settings import BlendRules as BlendRules
     from motionloom.library.settings import BlendSettings as BlendSettings

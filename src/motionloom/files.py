@@ -191,11 +191,9 @@ def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
     try:
         out = unpack.decompress(data, largest + 1)
     except zlib.error as error:
-        raise ValueError(f"damaged: {error}") from None
+        raise ValueError(str(error)) from None
     if len(out) > largest or not unpack.eof:
-        raise ValueError(
-            f"damaged: the compressed data is cut off, or has more than {largest} bytes"
-        )
+        raise ValueError(f"the compressed data is cut off, or has more than {largest} bytes")
     return out
 
 

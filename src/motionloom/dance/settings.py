@@ -22,6 +22,34 @@ MAX_SEAM = 1.5  # maximum acceleration at a seam, relative to the 99.9th percent
 
 
 @dataclass(frozen=True, kw_only=True)
+class BeatCleaning(Settings):
+    """Settings for noise and for the ends of takes when motion beats are detected."""
+
+    smoothing: float | None = setting(
+        None,
+        "Standard deviation of the Gaussian that smooths the joint angles; 0 turns smoothing off, "
+        "as in the paper. [0.04, or 0.06 in noisy takes]",
+        unit="s",
+        least=0.0,
+        expert=True,
+    )
+    min_turn: float = setting(
+        MIN_TURN,
+        "Ignore smaller changes of direction, and joints that move less; 0 ignores none, as in "
+        "the paper.",
+        unit="rad",
+        least=0.0,
+        expert=True,
+    )
+    extrapolate: bool = setting(
+        True,
+        "Extrapolate a beat at the very start or end of a take, where half of the candidates are "
+        "missing, from the beats next to it.",
+        expert=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class BeatSettings(Settings):
     """Settings for detecting motion beats; see `motionloom.beats`."""
 
@@ -62,22 +90,6 @@ class BeatSettings(Settings):
         "equation (2) of the paper (acceleration).",
         expert=True,
     )
-    smoothing: float | None = setting(
-        None,
-        "Standard deviation of the Gaussian that smooths the joint angles; 0 turns smoothing off, "
-        "as in the paper. [0.04, or 0.06 in noisy takes]",
-        unit="s",
-        least=0.0,
-        expert=True,
-    )
-    min_turn: float = setting(
-        MIN_TURN,
-        "Ignore smaller changes of direction, and joints that move less; 0 ignores none, as in "
-        "the paper.",
-        unit="rad",
-        least=0.0,
-        expert=True,
-    )
     weighted: bool = setting(
         True,
         "Weight candidate beats by their size and by how still the body is. If False, all have "
@@ -90,12 +102,7 @@ class BeatSettings(Settings):
         "(combined), or from the highest power of the periodogram, as in the paper (periodogram).",
         expert=True,
     )
-    extrapolate: bool = setting(
-        True,
-        "Extrapolate a beat at the very start or end of a take, where half of the candidates are "
-        "missing, from the beats next to it.",
-        expert=True,
-    )
+    cleaning: BeatCleaning = setting(BeatCleaning(), "How noise and the ends of takes are treated.")
 
     def check(self) -> None:
         """Check that the tempo range is valid."""
@@ -110,8 +117,9 @@ class BeatSettings(Settings):
     def kp03(cls: Any) -> BeatSettings:
         """Settings of Kim, Park and Shin 2003."""
         return cls(
-            candidates="velocity", smoothing=0.0, min_turn=0.0, weighted=False,
-            period="periodogram", tempo_bpm=(SLOWEST, FASTEST), steady=True, extrapolate=False,
+            candidates="velocity", weighted=False,
+            period="periodogram", tempo_bpm=(SLOWEST, FASTEST), steady=True,
+            cleaning=BeatCleaning(smoothing=0.0, min_turn=0.0, extrapolate=False),
         )  # fmt: skip
 
 
@@ -233,7 +241,7 @@ class ChoreographySettings(MotionChoice):
 
 @dataclass(frozen=True, kw_only=True)
 class PathSettings(Settings):
-    """Settings for following a path with a dance."""
+    """Settings for joining movements to a dance and for following a path."""
 
     blend: Literal["least_squares", "cardinal"] = setting(
         "least_squares",
@@ -248,6 +256,18 @@ class PathSettings(Settings):
         True,
         "Prefer nodes whose movements end near the path. If False, nodes are drawn with the "
         "probabilities of the graph, as in the paper.",
+        expert=True,
+    )
+    inertialize: bool = setting(
+        True,
+        "Fade the difference between two movements after a transition. If False, movements are "
+        "joined unchanged, as in the paper.",
+        expert=True,
+    )
+    one_movement: bool = setting(
+        True,
+        "Without a path, play one movement of each node. If False, play the blend of all its "
+        "movements, as in the paper.",
         expert=True,
     )
 
@@ -296,27 +316,17 @@ class DanceSettings(Settings):
         least=0.0,
         greatest=10.0,
     )
-    inertialize: bool = setting(
-        True,
-        "Fade the difference between two movements after a transition. If False, movements are "
-        "joined unchanged, as in the paper.",
-        expert=True,
+    path: PathSettings = setting(
+        PathSettings(), "How movements are joined, and how a dance follows a path."
     )
-    one_movement: bool = setting(
-        True,
-        "Without a path, play one movement of each node. If False, play the blend of all its "
-        "movements, as in the paper.",
-        expert=True,
-    )
-    path: PathSettings = setting(PathSettings(), "How a dance follows a path.")
     clock: ClockSettings = setting(ClockSettings(), "How the clock is corrected.")
 
     @preset
     def kp03(cls: Any) -> DanceSettings:
         """Settings of Kim, Park and Shin 2003: blended movements, joined unchanged."""
         return cls(
-            inertialize=False,
-            one_movement=False,
-            path=PathSettings(blend="cardinal", bend=False, prefer=False),
+            path=PathSettings(
+                blend="cardinal", bend=False, prefer=False, inertialize=False, one_movement=False
+            ),
             clock=ClockSettings(corrections=0, align="beats"),
         )

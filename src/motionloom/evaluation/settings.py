@@ -51,7 +51,7 @@ class EvaluateSettings(Settings):
         Examples
         --------
         >>> EvaluateSettings.tz07(methods=["emd:time_weight=0"]).clip_methods()
-        {'emd:time_weight=0': Emd(...line_distance='perpendicular', time_weight=0.0...)}
+        {'emd:time_weight=0': Emd(...line_distance='perpendicular', ...time_weight=0.0...)}
         """
         chosen = options.get("methods")
         if start is not None and isinstance(start.methods, Mapping) and chosen is not None:

@@ -13,6 +13,7 @@ from motionloom.crowd.settings import (
 from motionloom.dance.settings import (
     RHYTHMIC,
     TUNE,
+    BeatCleaning,
     BeatSettings,
     ChoreographySettings,
     ClockSettings,
@@ -87,6 +88,7 @@ __all__ = [
     "MarchSettings",
     "RHYTHMIC",
     "TUNE",
+    "BeatCleaning",
     "BeatSettings",
     "ChoreographySettings",
     "ClockSettings",

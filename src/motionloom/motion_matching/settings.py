@@ -103,7 +103,7 @@ class MatchingWalkSettings(Settings):
     )
     path: str | Any = setting(
         None,
-        "Walk along a path from a CSV file with x and z in meters in each row.",
+        "Walk along a path: CSV rows of x and z in meters.",
         metavar="FILE",
     )
     steer: tuple[str, ...] | Any = setting(

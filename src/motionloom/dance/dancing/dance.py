@@ -170,7 +170,7 @@ def dance(
                 steps, clock, seed=seed, first_beat=first, phrases=chosen.phrases,
                 loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.path.blend,
                 bend=chosen.path.bend, prefer=chosen.path.prefer, avoid=rough | stumbles,
-                inertialize=chosen.inertialize, one_movement=chosen.one_movement,
+                inertialize=chosen.path.inertialize, one_movement=chosen.path.one_movement,
             )  # fmt: skip
             frames = frame_count(seconds, None, player.fps)
             motions, nodes, movements = _recorded(player, frames, path, progress)

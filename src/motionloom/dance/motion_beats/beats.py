@@ -234,7 +234,7 @@ def analyze_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
         )
     candidates = candidate_beats(
         motions, weights=settings.weights, kind=settings.candidates, weighted=settings.weighted,
-        smoothing=settings.smoothing, min_turn=settings.min_turn,
+        smoothing=settings.cleaning.smoothing, min_turn=settings.cleaning.min_turn,
     )  # fmt: skip
     signal = superposed(candidates)
     possible = _possible_periods(motions, candidates, signal, settings)
@@ -413,7 +413,7 @@ def _counted(
     reference = _reference(candidates, signal, period, steady=settings.steady)
     own = OWN if settings.weighted else 0.0
     times = huber_beats(candidates, reference, own_weight=own)
-    if not settings.extrapolate:
+    if not settings.cleaning.extrapolate:
         return reference, times
     return reference, _edges(times, reference, period, candidates.seconds)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -247,9 +248,7 @@ def toe_landings(motion: Motion) -> Array:
                 # Speed k is that between frames k and k + 1.
                 times.append((k - 0.5 + (before - _REST) / (before - now)) / motion.fps)
                 swings = False
-        rests.append(
-            [a for a, b in zip(times, [*times[1:], np.inf], strict=True) if b - a > _BRIEF]
-        )
+        rests.append([a for a, b in pairwise([*times, np.inf]) if b - a > _BRIEF])
     return np.sort(np.concatenate([np.asarray(side, np.float64) for side in rests]))
 
 
