@@ -129,8 +129,6 @@ def test_lengths_of_members_are_an_option(place):
     wrong = run("family", place, query, "--member-lengths", "half")
     assert wrong.exit_code != 0
     assert "must be a list of numbers separated by commas; got 'half'" in str(wrong.exception)
-        wrong.exception
-    )
 
 
 def test_family_as_json_is_the_contract(place):
