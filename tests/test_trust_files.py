@@ -553,7 +553,7 @@ def test_what_unpacks_to_anything_is_refused():
 
     assert unpacked_bytes(zlib.compress(b"a" * 100), 100) == b"a" * 100
     for data in (zlib.compress(b"a" * 101), b"x", zlib.compress(b"a" * 50)[:-5]):
-        with pytest.raises(ValueError, match="damaged"):
+        with pytest.raises(ValueError, match="cut off|header|incomplete"):
             unpacked_bytes(data, 100)
 
 

@@ -102,7 +102,9 @@ class BeatSettings(Settings):
         "(combined), or from the highest power of the periodogram, as in the paper (periodogram).",
         expert=True,
     )
-    cleaning: BeatCleaning = setting(BeatCleaning(), "How noise and the ends of takes are treated.")
+    cleaning: BeatCleaning = setting(
+        BeatCleaning(), "How noise and the ends of takes are treated.", command=False
+    )
 
     def check(self) -> None:
         """Check that the tempo range is valid."""
