@@ -49,6 +49,7 @@ _SLOW_EXAMPLES = (
     "blending.player.ScenePlayer",
     "crowd.built_in.",
     "crowd.couples.couple_steps",
+    "crowd.footfalls.",
     "crowd.learned.learned_steps",
     "dance.dancing.dance.beats_on_time",
     "demo.waltz.march_takes",

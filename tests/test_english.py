@@ -57,7 +57,6 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("text/scripts/script.py", "while|whilst"): "words that users write",
     ("roles/joint_names.py", "centre"): "names of joints in files",
     ("c3d/reader.py", "metre"): "units in files",
-    ("text_index.py", '"learnt.'): "names of files in libraries of release 0.2",
     ("test_trust_files.py", "learnt.json"): "names of files in libraries of release 0.2",
     ("store/upgrade.py", '"centred"'): "a setting of release 0.2",
     ("", "nearest_neighbour"): "a key of the JSON that programs read",

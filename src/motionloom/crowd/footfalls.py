@@ -37,6 +37,8 @@ def landing_on_beats(choreography: Choreography) -> Choreography:
     """
     graph = choreography.graph
     pairs = _pairs(choreography)
+    if not len(pairs):
+        return choreography
     off = np.concatenate(
         [
             landings_off_beat(choreography, pairs[k : k + _TOGETHER])
