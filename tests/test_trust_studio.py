@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import threading
+import tracemalloc
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -120,6 +121,18 @@ def test_a_body_is_limited_whatever_its_type(client, kind):
         "/api/search", content=b" " * (security.LARGEST_JSON + 1), headers={"Content-Type": kind}
     )
     assert answer.status_code == 413
+
+
+def test_a_score_of_a_few_bytes_does_not_become_hours_of_sound(client):
+    track = b"\0\xff\x51\x03\xff\xff\xff\0\x90\x3c\x40\x83\x28\x80\x3c\x40\0\xff\x2f\0"
+    data = b"MThd\0\0\0\6\0\0\0\1\0\1MTrk" + len(track).to_bytes(4, "big") + track
+    tracemalloc.start()
+    sent = client.put("/api/dance/music/long.mid", content=data).json()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(data) < 50 and sent["seconds"] > 1.9 * 3600.0
+    sound = client.get(f"/api/dance/music/{sent['id']}/sound").content
+    assert len(sound) < 30e6 and peak < 150e6
 
 
 @pytest.mark.parametrize(
