@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import shutil
 import zipfile
 from pathlib import Path
 from urllib.parse import quote
@@ -254,6 +255,33 @@ def test_sizes_and_numbers_are_bounded(client, library, monkeypatch):
     assert "at most 3 files" in client.put(address + "z.bvh", content=b"").text
     assert client.post("/api/uploads").status_code == 200
     assert "2 imports are in progress" in client.post("/api/uploads").json()["error"]
+
+
+def test_abandoned_batches_expire_and_can_be_listed(client, library, files, monkeypatch):
+    for _ in range(uploads.MOST_BATCHES):
+        batch = client.post("/api/uploads").json()["id"]
+        client.put(f"/api/uploads/{batch}/files/a.bvh", content=b"x")
+    assert "16 imports are in progress" in client.put("/api/uploads/w.bvh", content=b"").text
+    listed = client.get("/api/uploads").json()
+    assert len(listed) == 16 and listed[-1]["id"] == batch
+    assert (listed[0]["files"], listed[0]["bytes"]) == (1, 1) and listed[0]["idle"] >= 0.0
+    last = client.app.state.studio.uploads[batch]
+    monkeypatch.setattr(uploads, "IDLE_SECONDS", 0.0)
+    with last.in_use():  # still sending
+        assert client.put("/api/uploads/walk.bvh", content=files["walk"]).status_code == 200
+        assert [row["id"] for row in client.get("/api/uploads").json()] == [batch]
+    assert staged(library) == ["a.bvh"]
+    assert client.get("/api/uploads").json() == [] == staged(library)
+
+
+def test_uploads_go_on_after_the_library_was_replaced(client, library, files, tmp_path):
+    client.post("/api/uploads")
+    moved = tmp_path / "moved.loom"
+    shutil.copytree(library.path, moved)
+    library.path.rename(tmp_path / "old.loom")
+    moved.rename(library.path)
+    shutil.rmtree(library.path / "incoming")
+    assert client.put("/api/uploads/walk.bvh", content=files["walk"]).status_code == 200
 
 
 def test_a_large_file_is_refused_by_its_header(client, library):

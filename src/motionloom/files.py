@@ -76,6 +76,25 @@ def file_stem(name: str, longest: int = 150) -> str:
     return f"_{stem}" if is_reserved(stem) or stem.startswith(".") else stem or "_"
 
 
+def unique_stem(name: str, taken: set[str]) -> str:
+    """Return `file_stem` of a name, numbered if it is already in `taken`, and add it to `taken`.
+
+    Different names may have one stem, and some systems do not distinguish upper and lower case.
+
+    Examples
+    --------
+    >>> taken = set()
+    >>> [unique_stem(name, taken) for name in ("a/walk", "a walk", "A_Walk")]
+    ['a_walk', 'a_walk_2', 'A_Walk_3']
+    """
+    stem = base = file_stem(name)
+    number = 2
+    while stem.casefold() in taken:
+        stem, number = f"{base}_{number}", number + 1
+    taken.add(stem.casefold())
+    return stem
+
+
 def is_reserved(name: str) -> bool:
     """Return whether Windows treats a file name such as ``CON`` or ``nul.bvh`` as a device.
 

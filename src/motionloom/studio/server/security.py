@@ -31,11 +31,8 @@ COOKIE = "motionloom_token"
 LARGEST_JSON = 8 << 20  # bytes of a request body; uploaded files have other limits
 BODY_SECONDS = 30  # maximum time between two parts of a body
 
-_FILES = (
-    "/api/uploads/",
-    "/api/dance/music/",
-    "/api/characters/",
-)  # uploaded files, which have other limits
+# Uploaded files, which have other limits.
+_FILES = ("/api/uploads/", "/api/dance/music/", "/api/characters/")
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 _OWN_SITES = ("same-origin", "none")  # the page itself, or an address typed by the user
 

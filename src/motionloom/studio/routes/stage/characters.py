@@ -209,20 +209,21 @@ def _bound(mesh: SkinnedMesh, bind: NDArray) -> tuple[NDArray, NDArray]:
 
 def _all_colors(meshes: Sequence[SkinnedMesh]) -> list[NDArray[np.float32]]:
     """Return the linear colors (V, 3) of each mesh: material color times texture at each vertex."""
-    colors, textured = [], defaultdict(list)
+    colors: list[NDArray[np.float32]] = []
+    textured: dict[bytes, list[tuple[int, NDArray]]] = defaultdict(list)
     for number, mesh in enumerate(meshes):
         look = mesh.material
         paint = np.array(_PAINT if look is None else look.color, np.float32)
         colors.append(np.tile(paint, (len(mesh.vertices), 1)))
         if look is not None and look.texture is not None and mesh.uvs is not None:
-            textured[look.texture].append(number)
+            textured[look.texture].append((number, mesh.uvs))
     left = _MAX_ALL_PIXELS
-    for texture, numbers in textured.items():  # each is decoded once, for all of its meshes
+    for texture, users in textured.items():  # each is decoded once, for all of its meshes
         pixels, count = _image(texture, min(_MAX_PIXELS, left))
         left -= count
         if pixels is not None:
-            for number in numbers:
-                colors[number] *= _at_vertices(pixels, meshes[number].uvs)
+            for number, uvs in users:
+                colors[number] *= _at_vertices(pixels, uvs)
     return colors
 
 
@@ -251,11 +252,10 @@ def _image(data: bytes, most: int) -> tuple[NDArray[np.uint8] | None, int]:
             count = image.width * image.height
             side = _TEXTURE_SIDE
             image.draft("RGB", (side, side))  # decodes large JPEG files at a smaller size
-            if max(image.size) > side:
-                reduced = (min(image.width, side), min(image.height, side))
-                return np.asarray(
-                    image.resize(reduced, Image.Resampling.NEAREST).convert("RGB")
-                ), count
-            return np.asarray(image.convert("RGB")), count
+            reduced = (min(image.width, side), min(image.height, side))
+            if image.size == reduced:
+                return np.asarray(image.convert("RGB")), count
+            smaller = image.resize(reduced, Image.Resampling.NEAREST)
+            return np.asarray(smaller.convert("RGB")), count
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None, count
