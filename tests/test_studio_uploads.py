@@ -22,6 +22,7 @@ from studio_takes import studio_client  # noqa: E402
 import motionloom as ml  # noqa: E402
 from motionloom import demo  # noqa: E402
 from motionloom.errors import InvalidInput, LibraryError  # noqa: E402
+from motionloom.files import remove_tree  # noqa: E402
 from motionloom.studio.state import uploads  # noqa: E402
 from motionloom.studio.state.uploads import Uploads, checked_name  # noqa: E402
 
@@ -386,6 +387,27 @@ def test_what_a_killed_server_left_is_removed_and_what_another_uses_is_not(libra
     assert staged(library) == ["a.bvh"]
     first.close()
     assert not (library.path / "incoming").exists()
+
+
+@pytest.mark.slow
+def test_very_deep_folders_are_no_obstacle(client, library, files, tmp_path, monkeypatch):
+    """In a received library, or in a folder that is imported: Python recurses a thousand times."""
+    abandoned, outside = library.path / "incoming" / "old", tmp_path / "outside"
+    for top in (abandoned, outside):
+        top.mkdir(parents=True)
+        with monkeypatch.context() as moved:
+            moved.chdir(top)
+            for _ in range(1200):
+                os.mkdir("a")
+                os.chdir("a")
+    (abandoned / "link").symlink_to(outside)
+    assert client.put("/api/uploads/walk.bvh", content=files["walk"]).status_code == 200
+    assert not abandoned.exists() and (outside / "a" / "a").is_dir()
+    (outside / "jump.bvh").write_bytes(files["jump_up"])
+    report = library.add(outside, workers=1)
+    assert report.added == 1 and "more than 200 levels deep" in report.failed[0].reason
+    remove_tree(outside)  # pytest could not
+    assert not outside.exists()
 
 
 def test_a_full_disk_is_reported(library, monkeypatch):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.files import is_reserved
+from motionloom.files import is_reserved, remove_tree
 from motionloom.formats import MOTION_SUFFIXES
 from motionloom.library import is_companion, writer_lock
 
@@ -101,7 +100,7 @@ class Uploads:
             self._batches.clear()
             self._locks.close()  # close first, because some systems cannot delete an open file
             if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+                remove_tree(self._folder)
                 self._folder = None
         try:
             self._root.rmdir()  # if no other server uses it
@@ -216,7 +215,7 @@ class UploadBatch:
 
     def remove(self) -> None:
         """Delete the files of the batch."""
-        shutil.rmtree(self.folder.parent, ignore_errors=True)
+        remove_tree(self.folder.parent)
 
     def _shown(self, text: str) -> str:
         """Replace temporary paths in a message with the original file names."""
@@ -337,7 +336,7 @@ def _remove_abandoned(folder: Path) -> None:
             pass
     except LibraryError:
         return  # the server is still running
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
 
 
 def _write_error(name: str, error: OSError) -> InvalidInput:
