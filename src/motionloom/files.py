@@ -35,6 +35,7 @@ _DEVICES = {
 _PORTION = 1 << 18  # bytes read at a time; small enough for the processor cache
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")  # may be an unpaired surrogate, which cannot be encoded
 _ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
+_FORMULA = re.compile("'*[=+\\-@\t\r]")
 _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|references)\b", re.I)
 
 
@@ -196,6 +197,24 @@ def csv_rows(
         return [(reader.line_num, row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
         raise MotionFormatError(f"the file cannot be read as a table: {error}", path=path) from None
+
+
+def csv_cell(text: str) -> str:
+    """Return text for a CSV cell; a spreadsheet would run a cell that begins with = as a formula.
+
+    An apostrophe in front marks text in all spreadsheets; `csv_cell_text` removes it.
+
+    Examples
+    --------
+    >>> csv_cell("=1+1"), csv_cell("walk"), csv_cell_text("'=1+1")
+    ("'=1+1", 'walk', '=1+1')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def csv_cell_text(cell: str) -> str:
+    """Return the text of a cell that `csv_cell` made."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
