@@ -328,8 +328,9 @@ def section_4(data: Data) -> Iterator[Claim]:
             data=f"{len(takes)} built-in dances",
             note=(
                 "The paper gives neither the radius nor the joint weights. Our radius, 0.74 times "
-                "the median distance between nearest neighbors, was chosen on these two data sets "
-                "together; chosen on one, it gives 26 and 54 groups on the other."
+                "the median distance to the nearest neighbor, was chosen on these two data sets "
+                "together; chosen on one, it gives 26 and 54 groups on the other. A radius of 1.0 "
+                "gives 9 and 8 groups."
             ),
         )
     steps = _learned(takes, meter=4, mirror=True)
