@@ -210,7 +210,8 @@ def figure_4(data: Data) -> Iterator[Claim]:
         note=(
             "The value is the share of candidates within a quarter of the period. The text speaks "
             "of distinctive changes of direction, but equation 2 counts every zero crossing "
-            "(`least_of_all_crossings`), and the noise of a resting joint has many."
+            "(`least_of_all_crossings`), and the noise of a resting joint has many. We read "
+            '"distinctive" as at least 3.4 degrees, our default, after the other value was known.'
         ),
     )  # fmt: skip
 
