@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from motionloom.errors import InvalidInput, MotionFormatError, MotionloomError
 from motionloom.files import check_regular
 from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
+from motionloom.motion.segment import plausible_rate
 from motionloom.settings import takes
 
 if TYPE_CHECKING:
@@ -352,7 +353,9 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
     if path.exists():
         check_regular(path)  # a pipe or a device could block or never end
     try:
-        return read(path, **options)
+        content = read(path, **options)
+        _check_rate(content.fps, path)
+        return content
     except (MotionloomError, OSError):
         raise
     except MemoryError:
@@ -368,6 +371,13 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
             f"{type(error).__name__}: {reason}",
             path=path,
         ) from error
+
+
+def _check_rate(fps: float, path: Path) -> None:
+    try:
+        plausible_rate(fps)
+    except InvalidInput as error:
+        raise MotionFormatError(f"{error}; set the rate with fps", path=path) from None
 
 
 def _options(function: Callable, settings: Settings, action: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.formats import FORMATS
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.root_carrier import hips_as_root
+from motionloom.motion.segment import plausible_rate
 from motionloom.parallel import Progress
 from motionloom.store.catalogue import IMPORTING, Catalogue
 from motionloom.store.catalogue_file import recovery_advice
@@ -172,6 +173,7 @@ def import_motion(
     if len(motion) == 0:
         raise InvalidInput(f"motion {name!r} has no frames")
     given = None if labels is None else {name: checked_labels(labels)}
+    plausible_rate(motion.fps)
     motion = hips_as_root(motion)
     if library.fps is not None:
         motion = motion.resample(library.fps)
