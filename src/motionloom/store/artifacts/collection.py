@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from motionloom.errors import LibraryError
+from motionloom.errors import LibraryError, MotionloomError
 from motionloom.files import atomic_write, below, parse_json, read_regular, unpacked_bytes
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.catalogue import Catalogue
@@ -39,12 +39,21 @@ class WrittenFile:
 class LocalCollection:
     """Collection whose files are in a folder."""
 
-    path: Path  # absolute, since workers of a cluster run in other folders
+    root: Path  # of the library; absolute, since workers of a cluster run in other folders
+    name: str  # of the folder, relative to the library
     describe: Callable[[Path], dict]  # reads the description of a file from the file itself
+
+    @property
+    def path(self) -> Path:
+        """Path of the folder. Raise `LibraryError` if part of it is a link."""
+        return below(self.root, self.name)
+
+    def _file(self, name: str) -> Path:
+        return below(self.root, f"{self.name}/{name}")
 
     def write(self, name: str, content: bytes, about: dict) -> WrittenFile:
         """Write a file. Called by workers."""
-        with atomic_write(self.path / name) as scratch, open(scratch, "wb") as out:
+        with atomic_write(self._file(name)) as scratch, open(scratch, "wb") as out:
             out.write(content)
             out.flush()
             os.fsync(out.fileno())
@@ -61,15 +70,15 @@ class LocalCollection:
 
     def about(self, names: Iterable[str]) -> dict[str, dict]:
         """Return the descriptions of the given files."""
-        return {name: self.describe(self.path / name) for name in names}
+        return {name: self.describe(self._file(name)) for name in names}
 
     def read(
         self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
     ) -> Any:
         """Return the decoded content of a file, or of the byte range `span` in it."""
         try:
-            return decode(read_regular(below(self.path, name), span=span))
-        except LibraryError as error:
+            return decode(read_regular(self._file(name), span=span))
+        except MotionloomError as error:
             raise LibraryError(
                 f"{self.path / name}: {error}. Remove this file and rebuild the web"
             ) from None
@@ -80,7 +89,7 @@ class LocalCollection:
     def remove(self, names: Iterable[str]) -> None:
         """Remove the given files."""
         for name in names:
-            (self.path / name).unlink(missing_ok=True)
+            self._file(name).unlink(missing_ok=True)
 
     def sweep(self) -> None:
         """Remove leftovers of killed workers."""
@@ -89,12 +98,12 @@ class LocalCollection:
 
     def size(self) -> int:
         """Return the total size of all files, in bytes."""
-        return sum((self.path / name).stat().st_size for name in self.names())
+        return sum(self._file(name).stat().st_size for name in self.names())
 
     def state(self) -> Any:
         """Return a value that changes when files are added, or None if there is no collection."""
         try:
-            return self.path.stat().st_mtime_ns
+            return self.path.lstat().st_mtime_ns
         except FileNotFoundError:
             return None
 
