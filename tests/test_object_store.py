@@ -358,6 +358,7 @@ def test_a_flipped_byte_in_rows_and_webs_of_a_store_is_noticed_and_repaired(
         overwrite(there.store.files, name, bytes(content))
     problems = there.store.damage()
     assert len(problems) == 2 and all("wrong checksum" in text for text in problems)
+    assert len(there.verify(repair=True).repaired) == 2
     shutil.rmtree(cache)
     assert np.array_equal(there.features("e15").rows, wanted)  # rebuilt
     assert WebStore(there.store).build(workers=1).built > 0

@@ -34,11 +34,11 @@ _held: set[int] = set()  # open lock files of this process
 
 
 @contextmanager
-def writer_lock(folder: Path, *, timeout: float, mark: bool = True) -> Iterator[bool]:
+def writer_lock(folder: Path, *, timeout: float, mark: bool = False) -> Iterator[bool]:
     """Hold the writer lock of the library in `folder` for the ``with`` block.
 
-    The value is True if the previous writer was interrupted. With ``mark=False``, nothing is
-    written, and the next writer still finds the same. Waits up to `timeout` seconds for
+    With `mark`, the lock is marked meanwhile, and the value is True if the previous writer that
+    marked it was interrupted. Waits up to `timeout` seconds for
     other writers, and logs a wait of more than a second. Raises `LibraryError` after that time, or
     if the folder cannot be written to.
     """

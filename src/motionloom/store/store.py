@@ -119,7 +119,7 @@ class Store(StoredMotions):
             yield
             return
         self.check_writable()
-        with writer_lock(self.path, timeout=self.timeout) as interrupted:
+        with writer_lock(self.path, timeout=self.timeout, mark=True) as interrupted:
             self._lock.held = True
             try:
                 if interrupted:

@@ -119,7 +119,7 @@ def verified(store: Store, *, repair: bool = False) -> VerifyReport:
     try:
         store.check_writable()
         # A process that was writing meanwhile looks like damage.
-        with writer_lock(store.path, timeout=store.timeout, mark=False):
+        with writer_lock(store.path, timeout=store.timeout):
             return _verified(store, _Report(repair))
     except LibraryError:
         return first  # the folder is read-only, so no process was writing
@@ -480,13 +480,16 @@ def _check_collection(store: Store, name: str, decode: Any, report: _Report) -> 
     files = store.artifacts.collection(name, lambda path: {})
     for file in files.names():
         try:
-            files.read(file, decode)
+            files.check(file, decode)
         except (MotionloomError, OSError) as error:
-            if report.repair and not isinstance(store.files, ObjectStore):
-                move_to_trash(store.path, [f"{DERIVED}/{name}/{file}"])
-                report.repaired.append(f"{error}; it was removed and is rebuilt when it is needed")
-            else:
+            if not report.repair:
                 report.problems.append(str(error))
+                continue
+            if isinstance(store.files, ObjectStore):
+                files.remove([file])
+            else:
+                move_to_trash(store.path, [f"{DERIVED}/{name}/{file}"])
+            report.repaired.append(f"{error}; it was removed and is rebuilt when it is needed")
 
 
 # --- a lost catalogue ------------------------------------------------------------------------

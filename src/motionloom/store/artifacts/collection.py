@@ -83,6 +83,10 @@ class LocalCollection:
                 f"{self.path / name}: {error}. Remove this file and rebuild the web"
             ) from None
 
+    def check(self, name: str, decode: Callable[[bytes], Any]) -> Any:
+        """Return the decoded content of a file; leave it in place even if it is damaged."""
+        return self.read(name, decode)
+
     def fetch(self) -> None:
         """Do nothing, because all files are on this machine."""
 
@@ -147,20 +151,24 @@ class RemoteCollection:
         self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
     ) -> Any:
         """Return the decoded content of a file, or of the byte range `span` in it."""
+        try:
+            return self.check(name, lambda content: decode(content[slice(*(span or (None,)))]))
+        except LibraryError as error:
+            self.remove([name])
+            raise LibraryError(f"{error}. The file was removed and must be rebuilt") from None
+
+    def check(self, name: str, decode: Callable[[bytes], Any]) -> Any:
+        """Return the decoded content of a file; leave it in place even if it is damaged."""
         piece = self._known.artifact_files(self.folder, name)[name][0]
         try:
             content = read_regular(self.files.local(piece.name))
             self.files.verify(piece, content)
-            return decode(content if span is None else content[slice(*span)])
+            return decode(content)
         except FileNotFoundError:
             problem = "the file is missing"
         except LibraryError as error:
             problem = str(error)
-        self.remove([name])
-        raise LibraryError(
-            f"{self.files.address}/{piece.name}: {problem}. The file was removed and must be "
-            "rebuilt"
-        )
+        raise LibraryError(f"{self.files.address}/{piece.name}: {problem}")
 
     def fetch(self) -> None:
         """Copy all files to this machine."""
