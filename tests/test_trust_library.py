@@ -98,11 +98,37 @@ def test_a_killed_import_is_swept_into_the_trash(takes):
     shutil.copy(takes.path / "frames" / frames(takes)[0], orphan)
     takes.add(takes.path.parent / "files", workers=1)
     assert orphan.exists()  # nothing says that an import was interrupted
-    takes.store.catalogue.set_meta("importing", "1")
+    killed_writer(takes)
     takes.add(takes.path.parent / "files", workers=1)
     assert not orphan.exists()
     assert [path.name for path in takes.path.glob("trash/*/frames/*")] == [orphan.name]
-    assert "importing" not in takes.store.catalogue.meta()
+    assert not (takes.path / "lock").read_bytes()
+
+
+def killed_writer(library) -> None:
+    """Leave the writer lock as a killed process does."""
+    with library.store.writing():
+        text = (library.path / "lock").read_bytes()
+    assert text
+    (library.path / "lock").write_bytes(text)
+
+
+@pytest.mark.parametrize("how", ["an older catalogue", "rows deleted"])
+def test_a_catalogue_that_does_not_list_everything_keeps_all_frames_after_a_kill(takes, how):
+    older = (takes.path / "catalogue.sqlite").read_bytes()
+    takes.add_motion(ml.demo.clip("jog"), name="later")
+    there = frames(takes)
+    killed_writer(takes)
+    takes.close()
+    if how == "rows deleted":
+        change(takes, "DELETE FROM motions WHERE name = 'later'")
+    else:
+        (takes.path / "catalogue.sqlite").write_bytes(older)
+    library = ml.Library(takes.path)
+    library.labels.add("walk", "calm")
+    assert frames(takes) == there
+    library.verify(repair=True)
+    assert "later" in library.names and library.verify().problems == ()
 
 
 def test_what_a_worker_left_is_in_the_trash_after_the_import(takes):
@@ -297,7 +323,6 @@ def test_a_store_is_confirmed_where_it_was_not_chosen(takes, tmp_path, monkeypat
     victim.mkdir(parents=True)
     (victim / "thesis.npy").write_text("years of work")
     change(takes, "INSERT INTO meta VALUES ('store', ?)", f"file://{tmp_path}/victim")
-    change(takes, "INSERT INTO meta VALUES ('importing', '1')")
     takes.store.catalogue.put_checks()
     library = ml.Library(takes.path)
     with pytest.raises(LibraryError, match=r"not chosen on this machine.*motionloom trust"):

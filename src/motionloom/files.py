@@ -144,19 +144,24 @@ def check_regular(path: str | Path) -> os.stat_result:
 
 
 def read_regular(
-    path: str | Path, *, largest: int = LARGEST, span: tuple[int, int] | None = None
+    path: str | Path,
+    *,
+    largest: int = LARGEST,
+    span: tuple[int, int] | None = None,
+    links: bool = True,
 ) -> bytes:
     """Return the content of a regular file of at most `largest` bytes, or the byte range `span`.
 
-    Pipes and devices are refused without blocking. Data appended after the file was opened is not
-    read.
+    Pipes and devices are refused without blocking, and with ``links=False`` also symbolic links.
+    Data appended after the file was opened is not read.
     """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise MotionFormatError(f"expected a file; found {_kind(status.st_mode)}", path=path)
-        if status.st_size > largest:
+        if status.st_size > largest and span is None:
             raise MotionFormatError(
                 f"the file has {status.st_size} bytes; at most {largest} can be read", path=path
             )
