@@ -39,6 +39,7 @@ from motionloom.store.ingest.task import (
     Outcome,
     StoredSkeletons,
     content_hash,
+    entries_by_file,
     failure_reason,
     ingest,
     new_entry,
@@ -142,8 +143,10 @@ def import_files(
                         f"{library.path}: cannot write to this library: {outcome.write_error}. "
                         "Motions added so far are saved. Run the same import again to resume it"
                     )
+                shown = done.item.source.shown
+                failures += [Failure(f"{shown}/{t}", why) for t, why in outcome.failed_takes]
                 if outcome.failure:
-                    failures.append(Failure(done.item.source.shown, outcome.failure))
+                    failures.append(Failure(shown, outcome.failure))
                 else:
                     batch.add(done.item, outcome)
                 if progress is not None:
@@ -328,17 +331,18 @@ class _Batch:
         self._clear()
 
     def add(self, task: ImportTask, outcome: Outcome) -> None:
-        entry = outcome.entry
-        if entry is None:
-            self.skipped += 1
-            existing = task.existing
-            if existing is not None and existing.source != task.source.path:
-                if not os.path.exists(existing.source):  # the folder was moved
-                    self.entries.append(replaced(existing, source=task.source.path))
-        else:
-            entry, skeleton = self.stored.adopt(entry, outcome.skeleton)
+        names = []
+        if not outcome.entries and not outcome.failed_takes:
+            self.skipped += len(task.existing)
+            for existing in task.existing:
+                names.append(existing.name)
+                if existing.source != task.source.path and not os.path.exists(existing.source):
+                    self.entries.append(replaced(existing, source=task.source.path))  # moved
+        known = {entry.name for entry in task.existing}
+        for new, data in outcome.entries:
+            entry, skeleton = self.stored.adopt(new, data)
             self.added += 1
-            self.replaced += task.existing is not None
+            self.replaced += entry.name in known
             self.frames += entry.frames
             self._durations.append(entry.seconds)
             self.entries.append(entry)
@@ -346,9 +350,11 @@ class _Batch:
             if carrier is not None:
                 self.carriers[", ".join(carrier.names)] += 1
             self.skeletons[entry.skeleton] = skeleton
+            names.append(entry.name)
         labels = self.wanted.get(task.source.path)
-        if labels is not None and labels != self.held.get(task.name):
-            self.labels[task.name] = labels
+        for name in names:
+            if labels is not None and labels != self.held.get(name):
+                self.labels[name] = labels
         if self.size >= BATCH_ROWS or time.monotonic() - self.since >= BATCH_SECONDS:
             self.flush()
 
@@ -378,25 +384,25 @@ class _Batch:
 def _tasks(
     sources: Sequence[SourceFile], catalogue: Catalogue, present: Collection[str]
 ) -> list[ImportTask]:
-    entries = {entry.name: entry for entry in catalogue.entries()}
+    entries = entries_by_file(catalogue.entries())
 
     def same(source: SourceFile, name: str) -> bool:
-        entry = entries.get(name)
         try:
-            return entry is not None and entry.source_hash == content_hash(source.shown)
+            found = entries.get(name, [])
+            return bool(found) and found[0].source_hash == content_hash(source.shown)
         except OSError:
             return False
 
-    sources_by_name = {name: entry.source for name, entry in entries.items()}
+    sources_by_name = {name: found[0].source for name, found in entries.items()}
     names = assign_names(sources, sources_by_name, same)
     here = os.getcwd()  # workers of a cluster run in other folders
-    existing = [entries.get(names[source.path]) for source in sources]
+    existing = [tuple(entries.get(names[source.path], ())) for source in sources]
     return [
         ImportTask(
-            source, names[source.path], entry, here,
-            entry is not None and entry.file not in present,
+            source, names[source.path], found, here,
+            any(entry.file not in present for entry in found),
         )
-        for source, entry in zip(sources, existing, strict=True)
+        for source, found in zip(sources, existing, strict=True)
     ]  # fmt: skip
 
 
