@@ -1,11 +1,16 @@
 """What is derived from a library can be read again, whatever hangs on the body."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from plain_motions import ball
+from commands import ran
+from plain_motions import ball, snake
 from rig_variants import KINDS, on_rig
 
 import motionloom as ml
+from motionloom.blending.examples import without_body
 from motionloom.errors import LibraryError
 from motionloom.motion import Skeleton
 from motionloom.motion_matching import MatchingSettings, matching_database
@@ -73,3 +78,44 @@ def test_an_artifact_that_cannot_be_read_says_why_and_is_built_once(lib):
     with pytest.raises(LibraryError, match=r"cannot be read after it was built: .*shape \(0, 3\)"):
         lib.artifacts.derive("rows", {"version": 1}, build=build, read=read)
     assert len(builds) == 1
+
+
+def test_a_prop_take_is_excluded_and_named(lib):
+    """``chair`` is first by name, and has no joint with a role."""
+    for take in ("walk", "walk_fast"):
+        lib.add_motion(ml.demo.clip(take))
+    lib.add_motion(ball(), name="chair")
+    matching = lib.motion_matching()
+    assert list(matching.skipped) == ["chair"]
+    assert "no joint has the role hips or 6 more" in matching.skipped["chair"]
+    with pytest.warns(UserWarning, match="excluded chair: it has no body"):
+        graph = lib.motion_graph()
+    assert "chair" not in graph.names
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lib.motion_graph()  # it is stored
+
+
+@pytest.mark.slow
+def test_a_fat_graph_excludes_and_names_a_prop(lib):
+    for take in ("walk", "walk_fast", "walk_left", "walk_right"):
+        lib.add_motion(ml.demo.clip(take))
+    lib.add_motion(ball(), name="chair")
+    assert list(lib.fat_graph(examples=4).skipped) == ["chair"]
+    assert "excluded chair: it has no body" in ran("fat-graph", str(lib.path)).stderr
+
+
+def test_takes_of_one_rig_without_roles_are_all_used():
+    a, b = snake(), snake()
+    assert not without_body({"a": a.skeleton, "b": b.skeleton})
+    assert not without_body({"a": a.skeleton, "b": snake(2.0).skeleton})
+
+
+def test_an_import_reports_tiny_figures(lib, tmp_path):
+    walk = ml.demo.clip("walk")[:9]
+    tiny = replace(walk, skeleton=walk.skeleton.scaled(0.025), root=walk.root * 0.025)
+    tiny.save(tmp_path / "tiny.glb", mesh="none")
+    walk.save(tmp_path / "walk.glb", mesh="none")
+    done = ran("import", str(lib.path), str(tmp_path))
+    assert "height   0.044 m in 1 motion (tiny): if that is wrong" in done.stderr
+    assert "walk" not in done.stderr.partition("height")[2].splitlines()[0]

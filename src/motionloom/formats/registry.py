@@ -261,11 +261,11 @@ def split_take(path: Path) -> tuple[Path, str]:
 
 def _selection(file: Path, take: str) -> dict[str, Any]:
     """Return the `load` options that select a take of a file."""
-    found = takes_in(file)
-    for each in found:
+    listed = takes_in(file)
+    for each in listed:
         if each.name == take:
             return {"animation": each.animation, "skeleton": each.skeleton}
-    names = ", ".join(each.name for each in found[:20] if each.name)
+    names = ", ".join(each.name for each in listed[:20] if each.name)
     raise MotionFormatError(
         f"there is no take {take!r}. Takes in the file: {names}"
         if names
@@ -288,15 +288,15 @@ def _guarded(path: Path, results: Iterator[Any]) -> Iterator[Any]:
 
 
 def _one_by_one(
-    path: Path, found: Sequence[FileTake], settings: LoadSettings
+    path: Path, listed: Sequence[FileTake], settings: LoadSettings
 ) -> Iterator[tuple[FileTake, Motion | MotionloomError]]:
-    for take in found:
+    for take in listed:
         which: dict[str, Any] = {"animation": take.animation, "skeleton": take.skeleton}
-        which = which if len(found) > 1 else {}
+        which = which if len(listed) > 1 else {}
         try:
             yield take, _read(path, "motion", replace(settings, **which))
         except MotionFormatError as error:
-            if len(found) == 1:
+            if len(listed) == 1:
                 raise
             yield take, error
 

@@ -77,11 +77,11 @@ def read_takes(
 ) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
     """Read all skeletons of a USD file."""
     motion, facts = _read(path, None, **options)
-    found = _takes(facts)
-    if len(found) < 2:
-        yield found[0], motion
+    listed = _takes(facts)
+    if len(listed) < 2:
+        yield listed[0], motion
         return
-    for take in found:
+    for take in listed:
         try:
             yield take, _read(path, str(take.skeleton), **options)[0]
         except MotionFormatError as error:
@@ -99,8 +99,8 @@ def _takes(facts: dict[str, Any]) -> list[FileTake]:
     ends = [place.rpartition("/")[2] for place in paths]
     # The skeletons of a scene often have the same name, so name the prims that hold them.
     names = ends if len(set(ends)) == len(ends) else [p.split("/")[-2] for p in paths]
-    found = [FileTake(skeleton=place if len(paths) > 1 else None) for place in paths]
-    return named_takes(found, [""] * len(paths), names)
+    listed = [FileTake(skeleton=place if len(paths) > 1 else None) for place in paths]
+    return named_takes(listed, [""] * len(paths), names)
 
 
 def _read(

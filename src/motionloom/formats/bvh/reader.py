@@ -284,11 +284,11 @@ def takes(path: str | Path) -> list[FileTake]:
     nodes = read_hierarchy(text.hierarchy, 1, path, repairs)
     roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
     names = [nodes[index].name for index in roots]
-    found = [
+    listed = [
         FileTake(skeleton=which, joints=sum(node.kind != "end" for node in nodes[first:last]))
         for which, first, last in zip(choices(names), roots, [*roots[1:], len(nodes)], strict=True)
     ]
-    return named_takes(found, [""] * len(roots), names)
+    return named_takes(listed, [""] * len(roots), names)
 
 
 def read_takes(

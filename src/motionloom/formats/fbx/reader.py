@@ -78,9 +78,9 @@ def read_takes(
 ) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
     """Read all takes of an FBX file in one process. A take that cannot be read gives its error."""
     facts, arrays = _scene(Path(path), {"takes": "all", "fps": fps})
-    found = _takes(facts)
+    listed = _takes(facts)
     left_out = _left_out(facts)
-    for number, (take, about) in enumerate(zip(found, facts["takes"], strict=True)):
+    for number, (take, about) in enumerate(zip(listed, facts["takes"], strict=True)):
         repairs = started(path, up=up, fps=fps, strict=strict)
         if "refused" in about:
             yield take, MotionFormatError(about["refused"], path=repairs.path)
@@ -110,7 +110,7 @@ def _scene(path: Path, request: dict[str, Any]) -> tuple[dict[str, Any], dict[st
 def _takes(facts: dict[str, Any]) -> list[FileTake]:
     animations, skeletons = choices(facts["animations"]), choices(facts["skeletons"])
     rows = facts["takes"]
-    found = [
+    listed = [
         FileTake(
             animation=animations[row["animation"]] if row["animation"] >= 0 else None,
             skeleton=skeletons[row["skeleton"]] if len(skeletons) > 1 else None,
@@ -120,7 +120,7 @@ def _takes(facts: dict[str, Any]) -> list[FileTake]:
         for row in rows
     ]
     return named_takes(
-        found,
+        listed,
         [facts["animations"][row["animation"]] if row["animation"] >= 0 else "" for row in rows],
         [facts["skeletons"][row["skeleton"]] if facts["skeletons"] else "" for row in rows],
     )
@@ -132,7 +132,7 @@ def _left_out(facts: dict[str, Any]) -> list[str]:
     names = [name for number, name in enumerate(facts["skeletons"]) if number not in used]
     if not names:
         return []
-    return [f"{len(names)} small or unmoved bone trees were left out: {', '.join(names[:8])}"]
+    return [f"{len(names)} small or unmoved bone trees were skipped: {', '.join(names[:8])}"]
 
 
 def _finished(

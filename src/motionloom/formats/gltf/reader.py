@@ -286,11 +286,11 @@ def takes(path: str | Path) -> list[FileTake]:
     figures = _figures(file)
     skins = [str(item.get("name", number)) for number, item in enumerate(file.items("skins"))]
     by_name, skins_by_name = choices(names), choices(skins)
-    found, of_animations, of_skins = [], [], []
+    listed, of_animations, of_skins = [], [], []
     for number, nodes in enumerate(moved):
         for skin, tree in figures or [(-1, nodes)]:
             if nodes & tree:
-                found.append(
+                listed.append(
                     FileTake(
                         animation=by_name[number],
                         skeleton=skins_by_name[skin] if len(figures) > 1 else None,
@@ -300,7 +300,7 @@ def takes(path: str | Path) -> list[FileTake]:
                 )
                 of_animations.append(names[number])
                 of_skins.append("" if skin < 0 else skins[skin])
-    return named_takes(found or [FileTake()], of_animations or [""], of_skins or [""])
+    return named_takes(listed or [FileTake()], of_animations or [""], of_skins or [""])
 
 
 def _members(file: GltfFile, skin: int) -> list[int]:
@@ -315,7 +315,7 @@ def _figures(file: GltfFile) -> list[tuple[int, set[int]]]:
     """
     parents = node_parents(file)
     node_depths(file, parents)  # raises an error for cycles
-    found: list[tuple[int, set[int], set[int]]] = []
+    listed: list[tuple[int, set[int], set[int]]] = []
     for skin in range(len(file.items("skins"))):
         joints = set(_members(file, skin))
         above: set[int] = set()
@@ -324,13 +324,13 @@ def _figures(file: GltfFile) -> list[tuple[int, set[int]]]:
             while node >= 0 and node not in above:
                 above.add(node)
                 node = parents[node]
-        for number, (first, others, over) in enumerate(found):
+        for number, (first, others, over) in enumerate(listed):
             if joints & over or others & above:
-                found[number] = (first, others | joints, over | above)
+                listed[number] = (first, others | joints, over | above)
                 break
         else:
-            found.append((skin, joints, above))
-    return [(skin, above) for skin, _, above in found]
+            listed.append((skin, joints, above))
+    return [(skin, above) for skin, _, above in listed]
 
 
 def _moved_nodes(animation: dict[str, Any]) -> set[int]:

@@ -57,6 +57,7 @@ BATCH_ROWS, BATCH_SECONDS = 64, 0.5  # seconds of work that are lost if the proc
 _WORTH_A_WORKER = (
     2_000_000  # bytes of files per worker process, because starting a process takes time
 )
+_USUAL_HEIGHTS = (0.5, 4.0)  # meters; the height of other bodies is reported
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class ImportReport:
     counts unchanged ones. `frames` and `seconds` are totals of the added motions. `left_out`
     counts, by suffix, motion capture files that cannot be stored in a library, such as C3D files.
     `carriers` counts added motions with joints above the hips, by the names of these joints. Such
-    joints are merged into the hips.
+    joints are merged into the hips. `unusual_heights` contains the height in meters of added
+    motions whose body is shorter than 0.5 m or taller than 4 m, so their unit may be wrong.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class ImportReport:
     elapsed_seconds: float = 0.0
     left_out: Mapping[str, int] = field(default_factory=dict)
     carriers: Mapping[str, int] = field(default_factory=dict)
+    unusual_heights: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         text = f"{self.added} added, {self.skipped} skipped, {len(self.failed)} failed"
@@ -162,6 +165,7 @@ def import_files(
         replaced=batch.replaced,
         unmatched_labels=labeled.unmatched,
         carriers=dict(batch.carriers),
+        unusual_heights=batch.unusual_heights,
         elapsed_seconds=time.monotonic() - start,
         left_out=left_out(paths),
     )
@@ -328,6 +332,7 @@ class _Batch:
         self.added = self.replaced = self.skipped = self.frames = 0
         self._durations: list[float] = []
         self.carriers: Counter[str] = Counter()
+        self.unusual_heights: dict[str, float] = {}
         self._clear()
 
     def add(self, task: ImportTask, outcome: Outcome) -> None:
@@ -350,6 +355,9 @@ class _Batch:
             if carrier is not None:
                 self.carriers[", ".join(carrier.names)] += 1
             self.skeletons[entry.skeleton] = skeleton
+            height = self.stored.height(entry.skeleton)
+            if height is not None and not _USUAL_HEIGHTS[0] <= height <= _USUAL_HEIGHTS[1]:
+                self.unusual_heights[entry.name] = height
             names.append(entry.name)
         labels = self.wanted.get(task.source.path)
         for name in names:

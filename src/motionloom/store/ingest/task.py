@@ -23,6 +23,7 @@ from motionloom.errors import MotionFormatError, MotionloomError
 from motionloom.files import check_regular
 from motionloom.formats import load_takes
 from motionloom.motion import Motion
+from motionloom.motion.kinematics.body import body_height
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import (
     FOLDER,
@@ -244,6 +245,14 @@ class StoredSkeletons:
         self._same: dict[
             str, str
         ] = {}  # key of a skeleton to the key of the skeleton stored for it
+        self._heights: dict[str, float | None] = {}
+
+    def height(self, key: str) -> float | None:
+        """Return the height of the body with this skeleton, or None if it is not a body."""
+        if key not in self._heights:
+            skeleton = self._stored.get(key)
+            self._heights[key] = None if skeleton is None else body_height(skeleton)
+        return self._heights[key]
 
     def adopt(self, entry: Entry, data: str) -> tuple[Entry, str]:
         """Return the entry with the stored skeleton of the same body, if any, and its JSON."""
