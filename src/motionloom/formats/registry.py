@@ -222,6 +222,7 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
         if isinstance(motion, MotionloomError):
             yield take.name, motion
             continue
+        _check_rate(motion.fps, path)
         if take.name:
             motion = replace(motion, name=f"{path.name}/{take.name}")
         yield take.name, motion if settings.keep_carrier else hips_as_root(motion)
