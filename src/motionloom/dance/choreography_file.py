@@ -62,7 +62,7 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
     try:
         cuts = [_Cut.of(cut) for cut in data["cuts"]]
         beat_frames, fps = int(data["beat_frames"]), float(data["fps"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise MotionFormatError(
             "a choreography must have fps, beat_frames and cuts, and every cut must have source "
 "and beats: "
@@ -107,7 +107,7 @@ def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Movem
         return MovementComparison(
             np.array(each), float(data.get("velocity_weight", _VELOCITY_WEIGHT_0_1))
         )
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise MotionFormatError(f"weights must map joint names to numbers: {error}") from None
 
 
@@ -123,7 +123,7 @@ def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
     """Return the run lengths in a file; empty for files of version 0.1."""
     try:
         runs = tuple(int(length) for length in data.get("runs", ()))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         runs = (-1,)
     if runs and (min(runs) < 1 or sum(runs) != count):
         raise MotionFormatError(
