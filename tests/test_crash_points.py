@@ -32,11 +32,12 @@ def template(tmp_path_factory):
     folder = tmp_path_factory.mktemp("crash")
     files = folder / "files"
     ml.demo.clip("jog")[:50].save(files / "jog.bvh")
-    ml.demo.clip("walk")[:50].save(files / "walk.bvh")
+    ml.demo.clip("walk")[:70].save(files / "walk.bvh")
     with ml.Library.create(folder / "takes.loom") as lib:
         lib.add(files / "walk.bvh", workers=1)
         for name, performer in zip(KICKS, (0, 1, 2), strict=True):
             lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer), name=name)
+        lib.add_motion(ml.demo.clip("walk_fast")[:70], name="fast")
         lib.labels.add("walk", "calm")
         lib.labels.add("walk:5-20", "part")
         lib.beats.set("walk", bpm=100)
@@ -51,7 +52,7 @@ def template(tmp_path_factory):
 def graph_settings(per_minute):
     from motionloom.motion_graph import GraphSettings
 
-    return GraphSettings(only=("walk", "kick_a"), per_minute=per_minute)
+    return GraphSettings(only=("walk", "fast"), per_minute=per_minute)
 
 
 def renamed(lib, folder):

@@ -15,6 +15,7 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import LibraryError
+from motionloom.store.catalogue import Catalogue
 
 MOTIONS = ("walk", "jog", "kick_front_high_right")
 
@@ -249,6 +250,59 @@ def test_a_schema_with_more_than_tables_is_refused(takes, statement):
     change(takes, statement)
     with pytest.raises(LibraryError, match="damaged or not trustworthy: expected .*tables"):
         ml.Library(takes.path)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    ["printf('%.*c', 100000000, label)", "label || zeroblob(100000000)", "abs(label)", "label, -1"],
+)
+def test_an_expression_in_an_index_of_the_catalogue_is_refused(takes, columns):
+    change(takes, "DROP INDEX labels_by_label")
+    change(takes, "DELETE FROM labels")
+    change(takes, f"CREATE INDEX labels_by_label ON labels ({columns})")
+    with pytest.raises(LibraryError, match="found the index 'labels_by_label'"):
+        ml.Library(takes.path)
+
+
+def test_a_label_missing_from_the_index_is_noticed_and_repaired(takes):
+    """Release 0.2 did not compare the labels with their index, so ``label=`` missed motions."""
+    takes.labels.add("walk", "findme")
+    takes.close()
+    path = takes.path / "catalogue.sqlite"
+    content = path.read_bytes()
+    (root,) = sqlite3.connect(path).execute(
+        "SELECT rootpage FROM sqlite_master WHERE name = 'labels_by_label'"
+    ).fetchone()  # fmt: skip
+    page = slice((root - 1) * 4096, root * 4096)
+    assert content[page].count(b"findme") == 1
+    path.write_bytes(
+        content[: page.start] + content[page].replace(b"findme", b"findne") + content[page.stop :]
+    )
+    library = ml.Library(takes.path)
+    assert not library.labels.motions("findme")
+    assert any("labels_by_label" in problem for problem in library.verify().problems)
+    assert "rebuilt its indices" in library.verify(repair=True).repaired[0]
+    assert library.labels.motions("findme") == ("walk",) and not library.verify().problems
+
+
+def test_a_writer_does_not_look_like_damage(takes, monkeypatch):
+    """Motions, labels and artifacts that change while a library is verified."""
+    whole, changes = Catalogue._labels_sum, []
+
+    def meanwhile(catalogue, name):
+        changes.append(name)
+        if len(changes) == 5:  # between reading the checksums and reading the labels
+            with ml.Library(takes.path) as other:
+                other.labels.add("walk", "calm")
+                other.remove("jog")
+                other.rename("walk", "stroll")
+                other.add_motion(ml.demo.clip("jog")[:30], name="new")
+        return whole(catalogue, name)
+
+    monkeypatch.setattr(Catalogue, "_labels_sum", meanwhile)
+    report = takes.verify()
+    assert len(changes) > 5 and {"new", "stroll"} < set(takes.names)
+    assert report.problems == () and all("trash" in note for note in report.notes)
 
 
 def test_a_view_in_place_of_a_table_is_refused(takes):

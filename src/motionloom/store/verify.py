@@ -408,6 +408,7 @@ def _check_artifacts(store: Store, report: _Report) -> int:
         folders: LocalFolders | RemoteFolders = RemoteFolders(store.files, store.catalogue)
     else:
         folders = LocalFolders(store.path.absolute() / DERIVED)
+        _check_links(store, folders, report)
     unchecked = []
     _check_saved(store, folders, report)
     names = folders.names()
@@ -433,6 +434,18 @@ def _check_artifacts(store: Store, report: _Report) -> int:
             lambda: list(map(write_checks, unchecked)),
         )
     return len(names)
+
+
+def _check_links(store: Store, folders: LocalFolders, report: _Report) -> None:
+    """Check for links in place of artifacts, which are never followed."""
+    folders.names()  # raises an error if the folder itself is a link
+    for path in sorted(folders.root.iterdir()) if folders.root.is_dir() else ():
+        if path.is_symlink():
+            line = f"{path}: this is a symbolic link"
+            if report.repair and move_to_trash(store.path, [f"{DERIVED}/{path.name}"]):
+                report.repaired.append(f"{line}; moved to the trash")
+            else:
+                report.problems.append(line)
 
 
 def _check_saved(store: Store, folders: LocalFolders | RemoteFolders, report: _Report) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_arrays import check_offsets, check_shapes, open_array
+from motionloom.checked_arrays import check_offsets, check_shapes, largest_value, open_array
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion
 from motionloom.parallel import Progress
@@ -229,6 +229,9 @@ def _stored_statistics(
                 f"{folder}: damaged: statistics must be float64 with shape {expected}; got "
                 f"{statistics.dtype} with shape {statistics.shape}"
             )
+        usable = (np.abs(statistics) < largest_value(statistics.dtype)).all(axis=1)
+        if not (usable | np.isnan(statistics).all(axis=1)).all():
+            raise LibraryError(f"{folder}: damaged: statistics are not finite or are too large")
         return statistics
 
     return library.artifacts.derive(

@@ -45,8 +45,11 @@ class LocalCollection:
 
     @property
     def path(self) -> Path:
-        """Path of the folder. Raise `LibraryError` if part of it is a link."""
-        return below(self.root, self.name)
+        """Path of the folder. Raise `LibraryError` if it is, or is in, anything but a folder."""
+        path = below(self.root, self.name)
+        if path.exists() and not path.is_dir():
+            raise LibraryError(f"{path}: expected a folder, found a file, a pipe or a device")
+        return path
 
     def _file(self, name: str) -> Path:
         return below(self.root, f"{self.name}/{name}")

@@ -40,6 +40,7 @@ from motionloom.files import (
     parse_json,
     plain_name,
     read_regular,
+    remove_tree,
 )
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import sync_folder
@@ -97,7 +98,7 @@ class LocalFolders:
         try:
             self.root.mkdir(exist_ok=True)
             for left in self.root.glob(f"{_SCRATCH}*"):  # left by a killed process
-                shutil.rmtree(left, ignore_errors=True)
+                remove_tree(left)
             self.remove([target.name])  # damaged
             earlier = versions(self.names(), stem)
             scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self.root))
@@ -144,7 +145,7 @@ class LocalFolders:
             hidden = self._path(f"{_SCRATCH}{secrets.token_hex(6)}")
             with suppress(OSError, LibraryError):  # on Windows, a reader may have it open
                 os.rename(self._path(name), hidden)
-                shutil.rmtree(hidden, ignore_errors=True)
+                remove_tree(hidden)
 
 
 @dataclass(frozen=True)
