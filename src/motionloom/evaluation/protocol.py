@@ -42,11 +42,15 @@ TOLERANCE = 0.02
 RESAMPLES = 2000
 
 CLIP_CANDIDATES: dict[str, tuple[ClipMethod, ...]] = {
-    "statistics": tuple(
-        ClipStatistics(travel_weight=travel, alignment_weight=alignment, **others)
-        for travel in (0.0, 0.15, 0.3, 0.6)
-        for alignment in (0.0, 0.2, 0.4, 0.8)
-        for others in ({}, {"trend_weight": 0.5}, {"length_weight": 0.4}, {"turn_weight": 0.2})
+    "statistics": (
+        *(
+            ClipStatistics(travel_weight=travel, alignment_weight=alignment)
+            for travel in (0.0, 0.15, 0.3, 0.6)
+            for alignment in (0.0, 0.2, 0.4, 0.8)
+        ),
+        ClipStatistics(trend_weight=0.5),
+        ClipStatistics(length_weight=0.4),
+        ClipStatistics(turn_weight=0.2),
     ),
     "dtw-clip": (ClipDtw(), ClipDtw(joint_spread=False)),
     "emd": tuple(Emd(time_weight=weight) for weight in (0.25, 1.0)),

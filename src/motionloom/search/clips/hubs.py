@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from inspect import signature
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,21 +117,12 @@ def corrected_nearest(
 ) -> Nearest:
     """Return the `k` clips with the smallest distances divided by the square root of their scales.
 
-    Clips are fetched by plain distance until no other clip can be among the `k`. The result is
-    that of comparing all clips.
+    Measures that accept `factors` skip clips by lower bounds; others compare all clips.
     """
     factors = 1.0 / np.sqrt(scales)
-    count, computed = min(8 * k, len(clips)), 0
-    while True:
-        near = measure.nearest(rows, clips, k=count)
-        values = near.distances * factors[near.clips]
-        best = np.lexsort((near.clips, values))[:k]
-        computed += near.computed
-        if count >= len(clips) or len(near.clips) < count:
-            break
-        others = np.ones(len(clips), dtype=bool)
-        others[near.clips] = False
-        if values[best[-1]] < near.distances[-1] * factors[others].min():
-            break
-        count = min(4 * count, len(clips))
-    return Nearest(near.clips[best], values[best], computed)
+    if "factors" in signature(measure.nearest).parameters:
+        return measure.nearest(rows, clips, k=k, factors=factors)  # type: ignore[call-arg]
+    near = measure.nearest(rows, clips, k=len(clips))
+    values = near.distances * factors[near.clips]
+    best = np.lexsort((near.clips, values))[:k]
+    return Nearest(near.clips[best], values[best], near.computed)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -127,19 +126,9 @@ class ClipTable:
         )  # fmt: skip
 
 
-_opened: WeakKeyDictionary[Store, tuple[str, dict[str, Any]]] = WeakKeyDictionary()
-_MOST_OPENED = 8  # tables and scales of one library
-
-
-def _remembered(library: Store, key: str, load: Callable[[], Any]) -> Any:
-    """Return what `load` returned for the same key, unless the motions have changed since."""
-    content = library.artifacts.content_key()
-    known, opened = _opened.get(library, ("", {}))
-    if known != content or len(opened) >= _MOST_OPENED:
-        _opened[library] = content, (opened := {})
-    if key not in opened:
-        opened[key] = load()
-    return opened[key]
+# Tables of open libraries, by measure, and a digest of the motions they were made from.
+_opened: WeakKeyDictionary[Store, tuple[str, dict[str, ClipTable]]] = WeakKeyDictionary()
+_MOST_OPENED = 8
 
 
 def clip_table(
@@ -154,16 +143,21 @@ def clip_table(
     """
     if not len(library):
         raise LibraryError(f"{library.path}: the library is empty; import motions first")
-    return _remembered(
-        library, f"table {measure!r}", lambda: _table(library, measure, progress=progress)
-    )
+    content = library.artifacts.content_key()
+    known, opened = _opened.get(library, ("", {}))
+    if known != content or len(opened) >= _MOST_OPENED:
+        _opened[library] = content, (opened := {})
+    key = repr(measure)
+    if key not in opened:
+        opened[key] = _table(library, measure, progress=progress)
+    return opened[key]
 
 
 def clip_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
     """Return the scale of each clip in the table of all clips (C,), stored on first use."""
-    measure = table.measure
-    load = partial(_stored_scales, library, table)
-    return _remembered(library, f"scales {measure!r}", load)
+    if "scales" not in table.clips.made:
+        table.clips.made["scales"] = _stored_scales(library, table)
+    return table.clips.made["scales"]
 
 
 def _stored_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
@@ -396,9 +390,9 @@ def clip_search(
     assert isinstance(method, ClipMethod)
     measure = method.measure()
     everything = table = clip_table(library, measure)
-    scales = None
+    all_scales = scales = None
     if method.hub_correction and int(table.clips.whole.sum()) >= hubs.FEWEST:
-        scales = clip_scales(library, table)
+        all_scales = scales = clip_scales(library, table)
     allowed = chosen_mask(library, table.names, **motion_choice(settings))
     if allowed is not None and not allowed.all():
         if not allowed.any():
@@ -413,11 +407,11 @@ def clip_search(
     own = query.name if settings.exclude_query and query.name in table.names else None
     wanted = method.k or settings.max or len(clips)
     most = min(wanted + (own is not None), len(clips))
-    if scales is None:
+    if scales is None or all_scales is None:
         nearest = measure.nearest(rows, clips, k=most)
     else:
         nearest = hubs.corrected_nearest(measure, rows, clips, scales, k=most)
-        unit = _corrected_unit(library, everything, rows, joints, query)
+        unit = _corrected_unit(everything, all_scales, rows, joints, query)
         nearest = Nearest(nearest.clips, unit * nearest.distances, nearest.computed)
     limit = np.inf if settings.max_distance is None else settings.max_distance
     candidates = []
@@ -431,20 +425,24 @@ def clip_search(
 
 
 def _corrected_unit(
-    library: Store, table: ClipTable, rows: NDArray, joints: tuple[str, ...], query: Query
+    table: ClipTable,
+    scales: NDArray[np.float64],
+    rows: NDArray,
+    joints: tuple[str, ...],
+    query: Query,
 ) -> float:
     """Return the factor from distances divided by the root of a clip's scale to a measure's unit.
 
     It contains the scale of the query, which makes distances of different queries comparable.
     """
-    references = hubs.reference_clips(table.names, table.clips.whole)
-    own = [n for n, c in enumerate(references) if table.names[c] == query.name]
-    some = _remembered(
-        library, f"references {table.measure!r}", lambda: table.some(references)
-    ).restricted(joints)
-    own_scale = hubs.scale_to(table.measure, rows, some, without=own[0] if own else None)
-    middle = float(np.median(clip_scales(library, table)))
-    return middle / np.sqrt(hubs.checked_scales([middle, own_scale])[1])
+    if "references" not in table.clips.made:
+        chosen = hubs.reference_clips(table.names, table.clips.whole)
+        table.clips.made["references"] = table.some(chosen)
+    references = table.clips.made["references"]
+    own = references.names.index(query.name) if query.name in references.names else None
+    scale = hubs.scale_to(table.measure, rows, references.restricted(joints), without=own)
+    middle = float(np.median(scales))
+    return middle / np.sqrt(hubs.checked_scales([middle, scale])[1])
 
 
 def _in_frames(

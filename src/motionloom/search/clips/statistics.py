@@ -229,10 +229,13 @@ class StatisticsMeasure:
             out += self.alignment_weight * apart
         return out
 
-    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+    def nearest(  # noqa: D102
+        self, query, clips: ClipVectors, *, k: int, prune: bool = True, factors=None
+    ) -> Nearest:
         there = np.flatnonzero(clips.whole)
         gaps = self._distances(clip_statistics(query), clips)
         if not self.alignment_weight:
+            gaps = gaps if factors is None else factors * gaps
             order = np.lexsort((there, gaps[there]))[:k]
             return Nearest(there[order], gaps[there][order], len(there))
         aligned = aligned_rows(query).astype(np.float32)
@@ -242,7 +245,7 @@ class StatisticsMeasure:
         offsets = gaps + self.alignment_weight * spread_distances(spread, self.spreads(clips))
         near = dtw_nearest(
             aligned, self.aligned(clips), k=k, band=BAND, usable=clips.whole,
-            offsets=offsets / scale, prune=prune,
+            offsets=offsets / scale, factors=factors, prune=prune,
         )  # fmt: skip
         return Nearest(near.clips, scale * near.distances, near.computed)
 
