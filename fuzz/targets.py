@@ -289,7 +289,7 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
         database.player(velocity=(0.0, 1.0)).record(seconds=0.5)
 
     def graph() -> None:
-        lib.motion_graph(only=["walk", "walk_fast"], workers=1).walk(seconds=1.0)
+        lib.motion_graph(only=["walk", "walk_fast"]).walk(seconds=1.0)
 
     uses: list[Callable[[], object]] = [
         lambda: [lib[name].positions().sum() for name in lib.names],

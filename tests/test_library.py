@@ -229,7 +229,7 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
     connection.commit()
     connection.close()
-    with pytest.raises(LibraryError, match="written by a newer motionloom .format 99; .* up to 3"):
+    with pytest.raises(LibraryError, match="written by a newer motionloom .format 99; .* up to 4"):
         Library(tmp_path / "newer")
     files["garbage"].write_bytes(b"this is not a database " * 400)
     with pytest.raises(LibraryError, match="the catalogue is damaged"):

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sqlite3
 import stat
 import tempfile
@@ -37,6 +38,7 @@ _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")  # may be an unpaired surrogate, whi
 _ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
 _FORMULA = re.compile("'*[=+\\-@\t\r]")
 _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|references)\b", re.I)
+_PLAIN_INDEX = re.compile(r"CREATE (UNIQUE )?INDEX \w+ ON \w+ ?\(\w+(, ?\w+)*\)")  # of columns only
 
 
 def plain_name(name: object) -> str:
@@ -113,18 +115,39 @@ def below(root: Path, name: str) -> Path:
     Raises
     ------
     LibraryError
-        If the name is not plain, or part of the path is a link that could lead out of the folder.
+        If the name is not plain, or part of the path is a link that could lead out of the folder,
+        or is not a folder.
     """
     path = root
-    for part in plain_name(name).split("/"):
+    parts = plain_name(name).split("/")
+    for number, part in enumerate(parts, start=1):
         path = path / part
-        if path.is_symlink():
+        try:
+            mode = path.lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if stat.S_ISLNK(mode):
             raise LibraryError(
                 f"{path}: this is a symbolic link, but library files must be in the library "
                 "folder or "
                 "in an object store (see motionloom import --store)"
             )
+        if number < len(parts) and not stat.S_ISDIR(mode):
+            raise LibraryError(f"{path}: expected a folder, found {_kind(mode)}")
     return path
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder and its contents, or a single file; errors are ignored.
+
+    Links are removed and never followed. (`shutil.rmtree` opens its argument, and would wait for a
+    pipe.)
+    """
+    with suppress(OSError):
+        if stat.S_ISDIR(path.lstat().st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
 
 
 def check_regular(path: str | Path) -> os.stat_result:
@@ -144,19 +167,24 @@ def check_regular(path: str | Path) -> os.stat_result:
 
 
 def read_regular(
-    path: str | Path, *, largest: int = LARGEST, span: tuple[int, int] | None = None
+    path: str | Path,
+    *,
+    largest: int = LARGEST,
+    span: tuple[int, int] | None = None,
+    links: bool = True,
 ) -> bytes:
     """Return the content of a regular file of at most `largest` bytes, or the byte range `span`.
 
-    Pipes and devices are refused without blocking. Data appended after the file was opened is not
-    read.
+    Pipes and devices are refused without blocking, and with ``links=False`` also symbolic links.
+    Data appended after the file was opened is not read.
     """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise MotionFormatError(f"expected a file; found {_kind(status.st_mode)}", path=path)
-        if status.st_size > largest:
+        if status.st_size > largest and span is None:
             raise MotionFormatError(
                 f"the file has {status.st_size} bytes; at most {largest} can be read", path=path
             )
@@ -301,6 +329,8 @@ def check_plain_schema(connection: sqlite3.Connection) -> set[str]:
     query = "SELECT type, name, sql FROM sqlite_master"
     for kind, name, sql in connection.execute(query).fetchall():
         plain = kind in ("table", "index") and not _EXPRESSION.search(str(sql or ""))
+        if kind == "index" and sql is not None:  # SQLite creates some itself
+            plain = plain and _PLAIN_INDEX.fullmatch(" ".join(str(sql).split())) is not None
         if not plain:
             raise LibraryError(
                 f"damaged or not trustworthy: expected only plain tables, found the {kind} "
@@ -325,6 +355,7 @@ def _refused_constant(text: str) -> float:
 
 def _kind(mode: int) -> str:
     kinds = {
+        stat.S_IFREG: "a file",
         stat.S_IFIFO: "a pipe",
         stat.S_IFCHR: "a device",
         stat.S_IFBLK: "a device",

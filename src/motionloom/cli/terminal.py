@@ -121,9 +121,7 @@ def plain_text(text: str) -> str:
     >>> len(plain_text("walk" + chr(27) + "]0;title" + chr(7)))
     20
     """
-    return _CONTROL.sub(
-        lambda match: f"\x1b[{match[1]}m" if match[1] else _escaped(match[0]), text
-    )
+    return _CONTROL.sub(lambda match: f"\x1b[{match[1]}m" if match[1] else _escaped(match[0]), text)
 
 
 def _escaped(character: str) -> str:

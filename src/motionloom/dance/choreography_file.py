@@ -110,7 +110,7 @@ def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Movem
         return MovementComparison(
             np.array(each), float(data.get("velocity_weight", _VELOCITY_WEIGHT_0_1))
         )
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise MotionFormatError(f"weights must map joint names to numbers: {error}") from None
 
 
@@ -126,7 +126,7 @@ def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
     """Return the run lengths in a file; empty for files of version 0.1."""
     try:
         runs = tuple(int(length) for length in data.get("runs", ()))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         runs = (-1,)
     if runs and (min(runs) < 1 or sum(runs) != count):
         raise MotionFormatError(

@@ -12,7 +12,7 @@ from motionloom.motion.segment import plausible_rate
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.catalogue_file import FILE, is_unused, lost_frames, recovery_advice
 from motionloom.store.frames import FOLDER
-from motionloom.store.lock import writer_lock
+from motionloom.store.lock import LOCK, QUEUE, writer_lock
 from motionloom.store.remote.object_store import ObjectStore, normal_address, trust_store
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _check_empty(path: Path) -> None:
         return
     if count := lost_frames(path):
         raise LibraryError(f"{path}: {recovery_advice(path, count)}")
-    others = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, "lock"))
+    others = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, LOCK, QUEUE))
     if others:
         raise LibraryError(
             f"{path}: this folder contains other files ({others[0]}); a library needs its own "

@@ -7,9 +7,10 @@ as in Blender.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +29,14 @@ from motionloom.formats.conventions import (
     with_user_roles,
 )
 from motionloom.formats.inference import Unit, infer_unit, infer_up, is_tpose_frame, unit_from
+from motionloom.formats.takes import FileTake, choices, named_takes
 from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.segment import FASTEST, SLOWEST
+
+
+class SeveralFigures(MotionFormatError):
+    """Error for a file with several figures, if none is chosen."""
 
 
 class Figure:
@@ -251,7 +257,7 @@ def read(
     unit: str | float | None = None,
     fps: float | None = None,
     up: str | None = None,
-    skeleton: str | None = None,
+    skeleton: str | int | None = None,
     roles: str | Path | Mapping[str, str] | None = None,
     tpose: bool | None = None,
     partial: bool = False,
@@ -269,6 +275,37 @@ def read(
     nodes, table = _one_figure(nodes, table, skeleton, path)
     layout = plain or Layout(nodes)
     return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
+
+
+def takes(path: str | Path) -> list[FileTake]:
+    """List the figures of a BVH file."""
+    path = Path(path)
+    repairs = started(path, up=None, fps=None, strict=False)
+    text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
+    nodes = read_hierarchy(text.hierarchy, 1, path, repairs)
+    roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
+    names = [nodes[index].name for index in roots]
+    listed = [
+        FileTake(skeleton=which, joints=sum(node.kind != "end" for node in nodes[first:last]))
+        for which, first, last in zip(choices(names), roots, [*roots[1:], len(nodes)], strict=True)
+    ]
+    return named_takes(listed, [""] * len(roots), names)
+
+
+def read_takes(
+    path: str | Path, **options: Any
+) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
+    """Read all figures of a BVH file. Most files have one, so they are not listed first."""
+    try:
+        yield FileTake(), read(path, **options)
+        return
+    except SeveralFigures:
+        pass
+    for take in takes(path):
+        try:
+            yield take, read(path, skeleton=take.skeleton, **options)
+        except MotionFormatError as error:
+            yield take, error
 
 
 def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) -> Motion:
@@ -304,20 +341,23 @@ def _one_figure(nodes, table, root, path):
     roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
     names = [nodes[index].name for index in roots]
     if root is None and len(roots) > 1:
-        raise MotionFormatError(
+        raise SeveralFigures(
             f"the file contains {len(roots)} figures, with roots {', '.join(map(repr, names))}; "
             f"choose one with the option skeleton",
             path=path,
             line=nodes[roots[1]].line,
         )
+    number = names.index(root) if root in names else 0
     if root is not None and root not in names:
-        raise MotionFormatError(
-            f"no ROOT is called {root!r}. Roots in the file: {', '.join(map(repr, names))}",
-            path=path,
-        )
+        number = int(root) if str(root).isdecimal() else -1
+        if not 0 <= number < len(roots):
+            raise MotionFormatError(
+                f"no ROOT is called {root!r}. Roots in the file: {', '.join(map(repr, names))}",
+                path=path,
+            )
     if len(roots) == 1:
         return nodes, table
-    first = roots[names.index(root)]
+    first = roots[number]
     last = min([index for index in roots if index > first], default=len(nodes))
     skipped = sum(len(node.channels) for node in nodes[:first])
     width = sum(len(node.channels) for node in nodes[first:last])

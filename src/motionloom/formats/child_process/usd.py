@@ -87,7 +87,7 @@ def _skeletons(stage) -> list:
 
 
 def _check_layers(path: str) -> None:
-    """Raise if the file refers to a pipe or a device, which USD would wait for, or to many files."""
+    """Raise if the file refers to a pipe or device, which USD would wait for, or to many files."""
     from pxr import Sdf
 
     seen, waiting, size = {path}, [path], 0

@@ -71,7 +71,7 @@ class Uploads:
             return self._batches[key]
 
     def batches(self) -> list[UploadBatch]:
-        """Return the batches that are not imported yet, oldest first; abandoned ones are deleted."""
+        """Return the batches that are not imported yet, oldest first; delete abandoned ones."""
         with self._lock:
             self._expire()
             return list(self._batches.values())
