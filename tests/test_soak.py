@@ -65,7 +65,9 @@ class Client:
                 answer = self.line.getresponse()
                 data = answer.read()
                 self.seen[answer.status] += 1
-                assert answer.status < 500 or answer.status == 503, (method, path, data[:300])
+                assert answer.status < 500 or answer.status == 503, (
+                    f"{method} {path} {data[:300]!r}"
+                )
                 return answer.status, data
             except (http.client.HTTPException, OSError):
                 self.line.close()
@@ -82,10 +84,9 @@ def labels_in(data: bytes, name: str) -> list[str]:
 def work(number: int, ours: Client, other: Client, names: list[str], end: float) -> None:
     """Mixed requests; what one studio wrote is read from the other."""
 
-
     def expected(*request: object) -> None:
         status, data = ours.ask(*request)
-        assert status in (200, 503), (status, request[:2], data[:300])
+        assert status in (200, 503), f"{status} {request[:2]} {data.decode()[:300]}"
 
     name, step = names[number % len(names)], 0
     place = quote(name)
@@ -177,7 +178,11 @@ def mixed(servers: list[StudioServer], library: Path, names: list[str], seconds:
         thread.join()
     out, said = third.communicate()
     assert third.returncode == 0, said
-    assert not failures, failures[:3]
+    for failure in failures[:5]:
+        print("failure:", repr(failure)[:3000])
+    if failures:
+        print(*(server.stop()[1][-3000:] for server in servers), sep="\n")
+    assert not failures
     seen["third"] = int(out)
     return seen
 

@@ -365,24 +365,6 @@ def _kind(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "something else")
 
 
-def remove_tree(folder: Path) -> None:
-    """Delete a folder as far as possible. Links are not followed, and it may have any depth."""
-    if folder.is_symlink():
-        return
-    folders = [str(folder)]
-    for place in folders:  # grows while it is read
-        with suppress(OSError), os.scandir(place) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-                else:
-                    with suppress(OSError):
-                        os.unlink(entry.path)
-    for place in reversed(folders):  # inner folders first
-        with suppress(OSError):
-            os.rmdir(place)
-
-
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
     """Provide a temporary file, which replaces `path` on success and is removed on failure.

@@ -25,7 +25,7 @@ from pathlib import Path
 from motionloom.configuration import user_settings
 from motionloom.errors import LibraryError, MotionFormatError
 from motionloom.files import parse_json, read_regular
-from motionloom.store.lock import writer_lock
+from motionloom.library import writer_lock
 
 _LARGEST = 10_000  # bytes of a studio.json
 _YOUNG = 60.0  # seconds in which a folder is not removed, because its studio may not hold it yet
