@@ -94,6 +94,9 @@ class Uploads:
 
     def _own_folder(self) -> Path:
         """Return this server's folder; on first use, create it and delete abandoned folders."""
+        if self._folder is not None and not self._folder.is_dir():
+            self._locks.close()  # the library was replaced on disk
+            self._folder = None
         if self._folder is None:
             _make_folder(self._root, exist_ok=True)
             for other in self._root.iterdir():
