@@ -339,6 +339,7 @@ def test_a_journal_that_names_another_file_is_refused(takes, tmp_path):
         ("frames", 1 << 62, "frames"),
         ("fps", 0.0, "has 0.0 frames per second"),
         ("fps", float("inf"), "frames per second"),
+        ("fps", 0.001, "has 0.001 frames per second, not 1 to 10000"),  # 40 frames: 11 hours
         ("fps", "x", "has 'x' frames per second"),
         ("digest", b"\0", "has a digest that is not a string"),
     ],

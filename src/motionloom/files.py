@@ -36,6 +36,7 @@ _DEVICES = {
 _PORTION = 1 << 18  # bytes read at a time; small enough for the processor cache
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")  # may be an unpaired surrogate, which cannot be encoded
 _ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
+_FORMULA = re.compile("'*[=+\\-@\t\r]")
 _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|references)\b", re.I)
 _PLAIN_INDEX = re.compile(r"CREATE (UNIQUE )?INDEX \w+ ON \w+ ?\(\w+(, ?\w+)*\)")  # of columns only
 
@@ -76,6 +77,25 @@ def file_stem(name: str, longest: int = 150) -> str:
         re.sub(r"[^\w.-]+", "_", name).encode("utf-8", "replace")[:longest].decode(errors="ignore")
     )
     return f"_{stem}" if is_reserved(stem) or stem.startswith(".") else stem or "_"
+
+
+def unique_stem(name: str, taken: set[str]) -> str:
+    """Return `file_stem` of a name, numbered if it is already in `taken`, and add it to `taken`.
+
+    Different names may have one stem, and some systems do not distinguish upper and lower case.
+
+    Examples
+    --------
+    >>> taken = set()
+    >>> [unique_stem(name, taken) for name in ("a/walk", "a walk", "A_Walk")]
+    ['a_walk', 'a_walk_2', 'A_Walk_3']
+    """
+    stem = base = file_stem(name)
+    number = 2
+    while stem.casefold() in taken:
+        stem, number = f"{base}_{number}", number + 1
+    taken.add(stem.casefold())
+    return stem
 
 
 def is_reserved(name: str) -> bool:
@@ -207,6 +227,24 @@ def csv_rows(
         raise MotionFormatError(f"the file cannot be read as a table: {error}", path=path) from None
 
 
+def csv_cell(text: str) -> str:
+    """Return text for a CSV cell; a spreadsheet would run a cell that begins with = as a formula.
+
+    An apostrophe in front marks text in all spreadsheets; `csv_cell_text` removes it.
+
+    Examples
+    --------
+    >>> csv_cell("=1+1"), csv_cell("walk"), csv_cell_text("'=1+1")
+    ("'=1+1", 'walk', '=1+1')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def csv_cell_text(cell: str) -> str:
+    """Return the text of a cell that `csv_cell` made."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
     """Decompress zlib data to at most `largest` bytes.
 
@@ -325,6 +363,24 @@ def _kind(mode: int) -> str:
         stat.S_IFDIR: "a folder",
     }
     return kinds.get(stat.S_IFMT(mode), "something else")
+
+
+def remove_tree(folder: Path) -> None:
+    """Delete a folder as far as possible. Links are not followed, and it may have any depth."""
+    if folder.is_symlink():
+        return
+    folders = [str(folder)]
+    for place in folders:  # grows while it is read
+        with suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    with suppress(OSError):
+                        os.unlink(entry.path)
+    for place in reversed(folders):  # inner folders first
+        with suppress(OSError):
+            os.rmdir(place)
 
 
 @contextmanager

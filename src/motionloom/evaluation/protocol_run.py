@@ -40,6 +40,7 @@ from motionloom.evaluation.protocol import (
     CLIP_CANDIDATES,
     Protocol,
     SetScores,
+    both_ways,
     each_setting,
     judged,
     score_clips,
@@ -360,7 +361,7 @@ def run_protocol(
     """
     clips, queries = chosen_sets(settings.sets)
     data = DataFolder(settings.data, settings.keep)
-    candidates = {name: CLIP_CANDIDATES[name] for name in _known(methods)}
+    candidates = both_ways({name: CLIP_CANDIDATES[name] for name in _known(methods)})
     sets = [clip_set(name, data) for name in clips]
     if own is not None:
         sets.append(own_set(own, motion_labels(own, labels, label_column)[0]))

@@ -102,6 +102,9 @@ class ConvertSettings(Settings):
     unit: str | None = setting(None, "Unit of the written file.")
     up: str | None = setting(None, "Up axis of the written file: y or z.")
     roles: str | None = setting(None, ROLES.help, metavar="MAP")
+    animation: str | None = setting(
+        None, "Take to convert if a file has several, or all. [first]", metavar="NAME|all"
+    )
     onto: str | None = setting(None, "Retarget onto the skeleton of this file.", metavar="SKELETON")
     character: str | None = setting(
         None,

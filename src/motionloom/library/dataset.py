@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.files import file_stem
+from motionloom.files import unique_stem
 from motionloom.formats import FORMATS
 from motionloom.formats.tables import require_extra
 from motionloom.search.match import clip_name
@@ -95,11 +95,7 @@ def write_files(
     with _new_folder(folder) as scratch:
         for name in names:
             motion = library[name]
-            stem = base = file_stem(name)
-            number = 2
-            while stem.lower() in stems:  # because two names may map to the same file name
-                stem, number = f"{base}_{number}", number + 1
-            stems.add(stem.lower())
+            stem = unique_stem(name, stems)
             motion.save(scratch / f"{stem}.{suffix}")
             rows += [LabelRow(stem, text) for text in library.labels(name)]
             rows += [

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -25,6 +24,7 @@ from pathlib import Path
 from motionloom.errors import LibraryError
 from motionloom.files import parse_json, plain_name
 from motionloom.motion import Skeleton
+from motionloom.motion.segment import FASTEST, SLOWEST
 from motionloom.store import history
 from motionloom.store.catalogue_file import APPLICATION, FORMAT, CatalogueFile
 from motionloom.store.records import Entry, skeleton_from
@@ -480,8 +480,8 @@ def entry_problem(entry: Entry) -> str:
             return f"has a {key} that is not a string"
     if not isinstance(entry.frames, int) or not 0 < entry.frames < 1 << 40:
         return f"has {entry.frames!r} frames"
-    if not isinstance(entry.fps, float) or not 0.0 < entry.fps < math.inf:
-        return f"has {entry.fps!r} frames per second"
+    if not isinstance(entry.fps, float) or not SLOWEST <= entry.fps <= FASTEST:
+        return f"has {entry.fps!r} frames per second, not {SLOWEST:g} to {FASTEST:g}"
     if "/" in entry.file:
         return f"names the file {entry.file[:200]!r}, which is not a plain name"
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,6 +102,7 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
         "labels_without_file": len(report.unmatched_labels),
         "left_out": dict(report.left_out),
         "carriers": dict(report.carriers),
+        "unusual_heights": dict(report.unusual_heights),
         "library": {
             "path": str(lib.path),
             "motions": len(lib),
@@ -126,6 +128,11 @@ def _print_report(report: ImportReport, lib: Library) -> None:
         remark(f"skipped  {line}")
     for names, count in report.carriers.items():
         remark(f"root     the hips, not {names} above them, in {counted(count, 'file')}")
+    for height, motions in _by_height(report.unusual_heights).items():
+        remark(
+            f"height   {height} m in {counted(len(motions), 'motion')} ({motions[0]}"
+            f"{', ...' if len(motions) > 1 else ''}): if that is wrong, import again with --unit"
+        )
     changed = f", {report.replaced} of them changed" if report.replaced else ""
     remark(f"added    {report.added}{changed} ({report.frames} frames)")
     remark(f"skipped  {report.skipped} unchanged")
@@ -136,6 +143,14 @@ def _print_report(report: ImportReport, lib: Library) -> None:
     )
     if lib.store.files.remote:
         remark(f"store    {lib.store.files.address}")
+
+
+def _by_height(heights: Mapping[str, float]) -> dict[str, list[str]]:
+    """Group motions by height, rounded to two digits."""
+    groups: dict[str, list[str]] = {}
+    for name, height in sorted(heights.items()):
+        groups.setdefault(f"{height:.2g}", []).append(name)
+    return groups
 
 
 def _spell(seconds: float) -> str:

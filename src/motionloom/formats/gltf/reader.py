@@ -29,12 +29,15 @@ from motionloom.formats.gltf.container import GltfFile
 from motionloom.formats.gltf.joint_tree import (
     JointTree,
     joint_tree,
+    node_depths,
+    node_parents,
     node_scale,
     node_transform,
     skin_members,
 )
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
+from motionloom.formats.takes import FileTake, choices, named_takes
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
@@ -272,6 +275,90 @@ def read(
     scale = Unit(meters, "glTF files are in meters" if unit is None else "given")
     origin = repairs.origin("gltf", scale, up=up or "y", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
+
+
+def takes(path: str | Path) -> list[FileTake]:
+    """List the takes of a glTF file, one for each animation and skeleton that it moves."""
+    file = GltfFile(Path(path))
+    animations = file.items("animations")
+    names = [str(item.get("name", number)) for number, item in enumerate(animations)]
+    moved = [_moved_nodes(item) for item in animations]
+    figures = _figures(file)
+    skins = [str(item.get("name", number)) for number, item in enumerate(file.items("skins"))]
+    by_name, skins_by_name = choices(names), choices(skins)
+    listed, of_animations, of_skins = [], [], []
+    for number, nodes in enumerate(moved):
+        for skin, tree in figures or [(-1, nodes)]:
+            if nodes & tree:
+                listed.append(
+                    FileTake(
+                        animation=by_name[number],
+                        skeleton=skins_by_name[skin] if len(figures) > 1 else None,
+                        joints=len(nodes if skin < 0 else set(_members(file, skin))),
+                        seconds=_stated_end(file, animations[number]),
+                    )
+                )
+                of_animations.append(names[number])
+                of_skins.append("" if skin < 0 else skins[skin])
+    return named_takes(listed or [FileTake()], of_animations or [""], of_skins or [""])
+
+
+def _members(file: GltfFile, skin: int) -> list[int]:
+    return skin_members(file, file.item("skins", skin))
+
+
+def _figures(file: GltfFile) -> list[tuple[int, set[int]]]:
+    """Return one skin for each skeleton, and the nodes of the skeleton and above it.
+
+    Skins belong to the same skeleton if they share joints, or if the joints of one are below those
+    of the other, as with separate meshes for hair and clothes.
+    """
+    parents = node_parents(file)
+    node_depths(file, parents)  # raises an error for cycles
+    listed: list[tuple[int, set[int], set[int]]] = []
+    for skin in range(len(file.items("skins"))):
+        joints = set(_members(file, skin))
+        above: set[int] = set()
+        for joint in joints:
+            node = joint
+            while node >= 0 and node not in above:
+                above.add(node)
+                node = parents[node]
+        for number, (first, others, over) in enumerate(listed):
+            if joints & over or others & above:
+                listed[number] = (first, others | joints, over | above)
+                break
+        else:
+            listed.append((skin, joints, above))
+    return [(skin, above) for skin, _, above in listed]
+
+
+def _moved_nodes(animation: dict[str, Any]) -> set[int]:
+    """Return the nodes that an animation moves, without reading its curves."""
+    channels = animation.get("channels")
+    targets = [
+        channel["target"]
+        for channel in (channels if isinstance(channels, list) else [])
+        if isinstance(channel, dict) and isinstance(channel.get("target"), dict)
+    ]
+    return {
+        target["node"]
+        for target in targets
+        if isinstance(target.get("node"), int) and target.get("path") in ("translation", "rotation")
+    }
+
+
+def _stated_end(file: GltfFile, animation: dict[str, Any]) -> float | None:
+    """Return the time of the last key, as stated by the accessors."""
+    accessors, ends = file.items("accessors"), []
+    samplers = animation.get("samplers")
+    for sampler in samplers if isinstance(samplers, list) else []:
+        index = sampler.get("input") if isinstance(sampler, dict) else None
+        if isinstance(index, int) and 0 <= index < len(accessors):
+            last = accessors[index].get("max")
+            if isinstance(last, list) and last and isinstance(last[0], (int, float)):
+                ends.append(float(last[0]))
+    return max(ends, default=None)
 
 
 def _motion(

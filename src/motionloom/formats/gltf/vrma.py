@@ -15,8 +15,11 @@ from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.formats.gltf.container import glb_bytes
 from motionloom.formats.gltf.reader import read as read_gltf
+from motionloom.formats.gltf.reader import takes
 from motionloom.formats.gltf.writer import gltf_document
 from motionloom.motion import Motion
+
+__all__ = ["read", "takes", "write"]
 
 _EXTENSION = "VRMC_vrm_animation"
 _TRUNK = {"hips": "hips", "spine": "spine", "chest": "chest", "neck": "neck", "head": "head"}

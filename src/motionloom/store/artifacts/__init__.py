@@ -205,7 +205,7 @@ class Artifacts:
                 if failed == version:
                     raise LibraryError(
                         f"{self._store.path}: the {kind} {name!r} is damaged or missing "
-                        f"({type(error).__name__}); create it again"
+                        f"({_reason(error)}); create it again"
                     ) from None
                 failed = version
                 if folder is not None:
@@ -250,7 +250,7 @@ class Artifacts:
             The return value of `read`.
         """
         stem = _stem(kind, options)
-        failures, before = 0, ""
+        failures, before, built = 0, "", ""
         for _ in range(_ATTEMPTS):
             name = f"{stem}.{self.content_key()}"
             failures = failures if name == before else 0
@@ -262,9 +262,15 @@ class Artifacts:
                     return read(folder)
                 except ObjectStoreError:
                     raise
-                except _DAMAGE:
+                except _DAMAGE as error:
                     # Replaced in the meantime, or a local copy is damaged, or the artifact itself
-                    # is damaged.
+                    # is damaged. Building it again does not help if this process has just built it.
+                    if name == built and failures:
+                        raise LibraryError(
+                            f"{self._store.path}: the {kind} artifact cannot be read after it was "
+                            f"built: {_reason(error)}. This is an error in motionloom: please "
+                            "report it"
+                        ) from error
                     _drop_copies(folder)
                     failures += 1
                     continue
@@ -272,6 +278,7 @@ class Artifacts:
                 version = self.content_key()
                 if failures >= 2 or self.folders.open(f"{stem}.{version}") is None:
                     self.folders.remove(self.folders.commit(stem, version, build))
+                    built = f"{stem}.{version}"
             failures = 0
         raise self._keeps_changing()
 
@@ -368,6 +375,11 @@ def artifact_key(options: Mapping[str, Any]) -> str:
 
 def _stem(kind: str, key: Key) -> str:
     return f"{kind}.{key if isinstance(key, str) else artifact_key(key)}"
+
+
+def _reason(error: Exception) -> str:
+    text = str(error) if isinstance(error, LibraryError) else f"{type(error).__name__}: {error}"
+    return text[:500]
 
 
 def _drop_copies(folder: Folder) -> None:
