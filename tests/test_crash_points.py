@@ -22,6 +22,7 @@ import pytest
 import motionloom as ml
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")
+resource = pytest.importorskip("resource")  # not on Windows
 KICKS = ["kick_a", "kick_b", "kick_c"]
 SAVED = ["beats", "choreography", "parametric", "graph-settings"]
 
@@ -262,6 +263,43 @@ def test_a_killed_change_is_whole_or_absent(template, tmp_path, name):
 def test_every_change_is_whole_or_absent_at_every_crash_point(template, tmp_path, name):
     count = check_change(template, tmp_path, name)
     print(f"{name}: {count} crash points")
+
+
+BUILDS: dict[str, Change] = {
+    "find": lambda lib, folder: lib.find("a person walks, then kicks"),
+    "search": lambda lib, folder: lib.search("walk:0-30", method="lazy"),
+    **{name: CHANGES[name][1] for name in ("graph", "match", "parametrize", "web", "import")},
+}
+
+
+def check_full_disk(template, folder, name, limits) -> None:
+    """Run a command on a disk that takes no file beyond a size: it works or ends in one error."""
+    for limit in limits:
+        path = folder / f"takes-{limit}.loom"
+        shutil.copytree(template / "takes.loom", path)
+        before = state(path)
+
+        def work(path=path, limit=limit) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            with ml.Library(path) as lib, suppress(ml.MotionloomError):
+                BUILDS[name](lib, template)
+
+        run(work)  # fails if there is any other exception
+        left = state(path)
+        assert left == before or name in ("import", "parametrize")
+        with ml.Library(path) as lib:
+            assert lib.verify().problems == ()
+
+
+@pytest.mark.parametrize("name", ["find", "graph"])
+def test_a_full_disk_is_one_error(template, tmp_path, name):
+    check_full_disk(template, tmp_path, name, [1 << 13, 1 << 15])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BUILDS)
+def test_a_full_disk_is_one_error_at_every_size(template, tmp_path, name):
+    check_full_disk(template, tmp_path, name, [0, *(1 << power for power in range(8, 20))])
 
 
 @pytest.mark.slow

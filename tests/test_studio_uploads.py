@@ -49,7 +49,8 @@ def client(library):
 def staged(library) -> list[str]:
     """Files that lie in the library and wait to be imported."""
     place = library.path / "incoming"
-    files = [path for path in place.rglob("*") if path.is_file() and path.name != "lock"]
+    locks = ("lock", "queue")
+    files = [path for path in place.rglob("*") if path.is_file() and path.name not in locks]
     return sorted(path.name for path in files)
 
 
@@ -206,6 +207,16 @@ def test_an_import_that_is_stopped_keeps_what_came_before(client, library, files
     assert len(library) in (2, 3)
     assert library.store.damage() == []
     assert staged(library) == []
+
+
+def test_uploads_continue_after_the_library_folder_was_replaced(client, library, files):
+    assert client.put("/api/uploads/walk.bvh", content=files["walk"]).json()["added"] == 1
+    again = library.path.with_name("again.loom")
+    shutil.copytree(library.path, again, ignore=shutil.ignore_patterns("incoming"))
+    shutil.rmtree(library.path)
+    os.rename(again, library.path)
+    assert client.put("/api/uploads/jump.bvh", content=files["jump_up"]).json()["added"] == 1
+    assert library.names == ("jump", "walk")
 
 
 def test_a_batch_that_is_given_up_is_gone(client, library, files):

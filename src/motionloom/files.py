@@ -12,7 +12,6 @@ import io
 import json
 import os
 import re
-import shutil
 import sqlite3
 import stat
 import tempfile
@@ -135,19 +134,6 @@ def below(root: Path, name: str) -> Path:
         if number < len(parts) and not stat.S_ISDIR(mode):
             raise LibraryError(f"{path}: expected a folder, found {_kind(mode)}")
     return path
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a folder and its contents, or a single file; errors are ignored.
-
-    Links are removed and never followed. (`shutil.rmtree` opens its argument, and would wait for a
-    pipe.)
-    """
-    with suppress(OSError):
-        if stat.S_ISDIR(path.lstat().st_mode):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink()
 
 
 def check_regular(path: str | Path) -> os.stat_result:
@@ -363,6 +349,28 @@ def _kind(mode: int) -> str:
         stat.S_IFDIR: "a folder",
     }
     return kinds.get(stat.S_IFMT(mode), "something else")
+
+
+def remove_tree(folder: Path) -> None:
+    """Delete a folder, or a file in its place, as far as possible.
+
+    Links are deleted and not followed, pipes are not waited for, and a folder may have any depth.
+    """
+    with suppress(OSError):
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            folder.unlink()
+    folders = [str(folder)]
+    for place in folders:  # grows while it is read
+        with suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    with suppress(OSError):
+                        os.unlink(entry.path)
+    for place in reversed(folders):  # inner folders first
+        with suppress(OSError):
+            os.rmdir(place)
 
 
 @contextmanager

@@ -279,7 +279,7 @@ class Catalogue(CatalogueFile):
         """
         with self.transaction() as connection:
             _create_tables(connection)
-            history.upgrade(connection)
+            history.put_checksums(connection)
             connection.executemany("INSERT OR IGNORE INTO artifacts VALUES (?, ?)", artifacts)
             connection.execute("DELETE FROM meta WHERE key = ?", (_IMPORTING,))
             connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT),))

@@ -204,17 +204,17 @@ def damaged_changes(catalogue: Catalogue) -> list[int]:
     return sorted({row[0] for table in sorted(TABLES) for row in _damaged_rows(catalogue, table)})
 
 
-def upgrade(connection: sqlite3.Connection) -> None:
-    """Add checksums to a history of an earlier format, within a transaction."""
+def put_checksums(connection: sqlite3.Connection) -> None:
+    """Write new checksums of all rows, within a transaction; earlier formats have none."""
     for table in sorted(TABLES):
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-        if "checksum" in columns:
-            continue
+        if "checksum" not in columns:
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT")
+            columns.append("checksum")
         rows = connection.execute(f"SELECT * FROM {table}").fetchall()
-        connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT")
-        marks = ", ".join("?" for _ in range(len(columns) + 1))
+        marks = ", ".join("?" for _ in columns)
         connection.executemany(
-            f"INSERT OR REPLACE INTO {table} VALUES ({marks})", (_summed(*row) for row in rows)
+            f"INSERT OR REPLACE INTO {table} VALUES ({marks})", (_summed(*row[:-1]) for row in rows)
         )
 
 

@@ -59,8 +59,10 @@ def restore_from_trash(files: FileStore, names: Iterable[str]) -> set[str]:
     if isinstance(files, ObjectStore):
         return files.restore(names)
     wanted = {}
-    for path in sorted(below(files.root, FOLDER).glob("*/*/*")):  # by time
-        wanted["/".join(path.parts[-2:]).rstrip("~")] = path
+    for time in sorted(_folders(below(files.root, FOLDER))):
+        for folder in _folders(time):
+            for path in sorted(folder.iterdir()):
+                wanted[f"{folder.name}/{path.name.rstrip('~')}"] = path
     restored = set()
     for name in names:
         if name in wanted:
@@ -69,6 +71,13 @@ def restore_from_trash(files: FileStore, names: Iterable[str]) -> set[str]:
             os.rename(below(files.root, wanted[name].relative_to(files.root).as_posix()), target)
             restored.add(name)
     return restored
+
+
+def _folders(path: Path) -> list[Path]:
+    """Return the folders in a folder, without links."""
+    if not path.is_dir():
+        return []
+    return [each for each in path.iterdir() if each.is_dir() and not each.is_symlink()]
 
 
 def trash_size(root: Path) -> tuple[int, int]:
