@@ -43,7 +43,7 @@ _FLIGHT_FRAMES = 4
 _FASTEST_FALLS = 85.0  # percentile
 _LEAST_FALL = 0.4  # g; a slower fall is a lifted foot or a hanging body
 
-# A body that jitters: correlation of successive accelerations (-2/3 for noise), and noise in meters.
+# Jitter: correlation of successive accelerations (-2/3 for pure noise), and its size in meters.
 # Of 1,095 takes of CMU and Bandai-Namco, none is below the one and above the other.
 _NOISE_CORRELATION, _NOISE = -0.3, 0.0025
 # A ground that drifts, in meters over the take. On stairs, the ground changes between contacts but
