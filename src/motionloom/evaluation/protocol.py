@@ -55,7 +55,7 @@ CLIP_CANDIDATES: dict[str, tuple[ClipMethod, ...]] = {
     "dtw-clip": (ClipDtw(), ClipDtw(joint_spread=False)),
     "emd": tuple(Emd(time_weight=weight) for weight in (0.25, 1.0)),
     "dtw-angles": tuple(AngleDtw(band=band) for band in (0.1, 0.3)),
-    "scaling": tuple(UniformScaling(scale_factor=factor) for factor in (1.2, 1.5)),
+    "scaling": (UniformScaling(),),
     "dtw-e15": (PoseDtw(),),
     "dtw-pc11": (PointCloudDtw(),),
     "dtw-jrd": (JointRelativeDtw(),),
