@@ -249,5 +249,5 @@ def files(place: Path) -> dict:
     return {
         file.relative_to(place).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in place.rglob("*")
-        if file.is_file()
+        if file.is_file() and file.name != "queue"  # of the writer lock
     }

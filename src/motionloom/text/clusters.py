@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from motionloom.motion.feet.gait import GAITS
 from motionloom.parallel import Progress
+from motionloom.search.clips.hubs import corrected
+from motionloom.search.clips.measures import clip_distances
 from motionloom.search.clips.retrieval import clip_table
 from motionloom.search.clips.statistics import StatisticsMeasure
 from motionloom.store.store import Store
@@ -86,13 +88,11 @@ def library_clusters(
     if not chosen:
         return []
     some = table.some(np.array(chosen, dtype=np.int64))
-    distances = some.measure.matrix_rows(some.clips, 0, len(some.names))
+    distances = corrected(clip_distances(some.measure, some.clips))
     described = caption_table(library, workers=settings.workers, progress=progress)
     events = dict(zip(described.names, described.events, strict=True))
     seconds = dict(zip(some.names, (some.frames / some.fps).tolist(), strict=True))
-    clusters = clusters_of(
-        some.names, 0.5 * (distances + distances.T), events, seconds, fineness=settings.fineness
-    )
+    clusters = clusters_of(some.names, distances, events, seconds, fineness=settings.fineness)
     return [replace(cluster, rhythmic=rhythmic(cluster.motions[0])) for cluster in clusters]
 
 

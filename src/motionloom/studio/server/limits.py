@@ -14,6 +14,7 @@ import asyncio
 from collections import OrderedDict
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +26,7 @@ RECEIVED = 512 << 20  # total bytes of bodies being received, waiting or computi
 BODY_SECONDS = 120.0  # time for a computing request to arrive completely
 LIVE_AT_ONCE = 8  # websocket messages of all windows processed at a time
 HEAD_SECONDS = 15.0  # time for a connection to send the headers of a request
+_ATTEMPTS = 4  # at an answer, while other processes change the library
 SILENT = 100  # connections that have not sent a request; the oldest are closed first ...
 _YOUNG = 1.0  # ... but not within these seconds, because their request may not be read yet ...
 _CROWDED = 4 * SILENT  # ... unless there are this many
@@ -72,11 +74,56 @@ class WorkLimiter:
             return
         try:
             if ours:  # otherwise the client has left
-                await self.app(scope, _after(body.messages, receive), send)
+                await self._answer(scope, body, receive, send)
         finally:
             limiter.received -= body.size
             if ours:
                 queue.release()
+
+    async def _answer(self, scope: Scope, body: _Body, receive: Receive, send: Send) -> None:
+        """Compute the answer, again if it failed while the library was being changed.
+
+        A motion that a search has just found may be removed by another process.
+        """
+        for _ in range(_ATTEMPTS):
+            state = scope["app"].state.studio
+            before = state.stamp()
+            if before != state.followed:
+                await run_in_threadpool(state.follow)
+            attempt = _Attempt(send)
+            try:
+                await self.app(dict(scope), _after(body.messages, receive), attempt.send)
+            except Exception:
+                if attempt.sent or before == state.stamp():
+                    raise
+                continue
+            if not attempt.held or before == state.stamp():
+                await attempt.release()
+                return
+        busy = HTTPException(503, "other processes keep changing the library; try again later")
+        await _answer(busy, send)
+
+
+class _Attempt:
+    """An answer that is held back if it says that something does not exist."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.held: list[Message] = []
+        self.sent = False
+
+    async def send(self, message: Message) -> None:
+        """Send or hold back one message."""
+        if self.held or (message["type"] == "http.response.start" and message["status"] == 404):
+            self.held.append(message)
+        else:
+            self.sent = True
+            await self._send(message)
+
+    async def release(self) -> None:
+        """Send the messages that were held back."""
+        for message in self.held:
+            await self._send(message)
 
 
 class _Body:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -36,6 +37,8 @@ _FEWER = {
 }  # kinds whose values take many megabytes
 # Kinds that depend on all motions and labels.
 _LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "matching")
+# Kinds that are saved in the library under a name.
+_SAVED = ("parametric", "movements")
 
 
 # Kinds of changes: motions of the library, their labels, saved artifacts, jobs, or the library
@@ -72,6 +75,9 @@ class AppState:
         self._computing: dict[tuple, threading.Lock] = {}
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
+        self._stamp: tuple = ()  # of the catalogue, when `_seen` was read
+        self._seen: tuple[str, tuple] | None = None  # motions and labels, and saved artifacts
+        self._changes = 0  # of motions and labels
 
     @property
     def is_open(self) -> bool:
@@ -112,8 +118,11 @@ class AppState:
                 if key in self._cache:
                     return self._cache[key]
             try:
+                changes = self._changes
                 value = compute()
                 with self._lock:
+                    if key[0] in _LIBRARY_WIDE and changes != self._changes:
+                        return value  # not kept, because it is out of date
                     self._cache[key] = value
                     same_kind = [other for other in self._cache if other[0] == key[0]]
                     for oldest in same_kind[: -_FEWER.get(key[0], _CACHED)]:
@@ -147,10 +156,48 @@ class AppState:
             for key in [key for key in self._cache if matches(key)]:
                 del self._cache[key]
 
+    def stamp(self) -> tuple:
+        """Return a value that differs after each change of the library by any process."""
+        if self._library is None:
+            return ()
+        catalogue = self._library.store.catalogue
+        try:
+            with open(catalogue.folder / catalogue.file, "rb") as file:
+                # SQLite counts the changes of a file in its header.
+                return os.fstat(file.fileno()).st_ino, file.read(28)[24:]
+        except OSError:
+            return ()
+
+    @property
+    def followed(self) -> tuple:
+        """The stamp of the library at the last call of `follow`."""
+        return self._stamp
+
+    def follow(self) -> None:
+        """Notice what other processes have changed in the library since the last call."""
+        stamp = self.stamp()
+        if stamp == self._stamp or self._library is None:
+            return
+        store = self._library.store
+        saved = tuple(store.catalogue.rows("SELECT stem, version FROM artifacts ORDER BY stem"))
+        seen = (store.digest(), saved)
+        with self._lock:
+            before, self._seen, self._stamp = self._seen, seen, stamp
+        if before is not None and before[0] != seen[0]:
+            self.notify("motions")
+        if before is not None and before[1] != seen[1]:
+            self.invalidate(lambda key: key[0] in _SAVED)
+            self.notify("kept")
+
     def notify(self, change: Change) -> None:
         """Notify all windows of a change; new motions or labels also invalidate cached values."""
         if change in ("motions", "labels"):
+            with self._lock:
+                self._changes += 1
             self.invalidate(lambda key: key[0] in _LIBRARY_WIDE)
+            if self._seen is not None and self._library is not None:
+                # Windows hear of this change once, not again from `follow`.
+                self._seen = (self._library.store.digest(), self._seen[1])
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:
