@@ -7,8 +7,8 @@ if it meets the conditions for whole events. Each event is described by its pred
 and repetitions are counted: "waves with the right hand 3 times".
 
 Each event has a confidence: the share of such events that were judged correct in captured takes.
-Some predicates have conditions for *clear* events, which are correct more often. `captions` leaves
-out events whose confidence is low; text search uses them all.
+Some predicates have conditions for *clear* events, which are correct more often. `captions` omits
+events whose confidence is low; text search uses them all.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def captions(motion: Motion, *, least_confidence: float = LEAST_CONFIDENCE) -> l
     ----------
     motion : Motion
     least_confidence : float
-        Events with less confidence are left out.
+        Events with less confidence are omitted.
 
     Raises
     ------
