@@ -135,7 +135,7 @@ def learn_words(
 
 @dataclass(frozen=True, eq=False)
 class _Examples:
-    """Examples to learn from: normal scores, words, weights, and groups that are left out together."""
+    """Normal scores, words, weights, and groups of examples that are left out together."""
 
     rows: Array
     words: list[frozenset[str]]

@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 
 # Weights of the standardized scores. They were chosen using sentences about other performers.
 _NAMED, _CAPTIONED, _LEARNED = 0.6, 0.5, 1.0
-_WEAK = 0.1  # minimum standard deviation of predictions that tell motions apart
+_FEW = 20  # number of motions with which learned words count half; few are hard to standardize
 _LITERAL = 1000.0  # added if the name or the labels contain every word
 # Weights of the fraction of the query that events match in order, for queries with one part and
 # with several.
@@ -83,6 +83,9 @@ class QueryPart:
     text: str
     words: tuple[str, ...]
     together: bool = False
+
+
+Chain = tuple[tuple[IndexedEvent, QueryPart], ...]  # events, and the parts that they match
 
 
 def query_parts(text: str, words: Callable[[str], list[str]]) -> list[QueryPart]:
@@ -155,6 +158,12 @@ class TextMatch:
     def __str__(self) -> str:
         return f"{self.motion}:{self.start_frame}-{self.end_frame}"
 
+    @property
+    def marked_text(self) -> str:
+        """The text, followed by what differs from the query, if anything."""
+        differs = f"(differs: {', '.join(self.differs)})" if self.differs else ""
+        return f"{self.text} {differs}".strip()
+
 
 @dataclass(frozen=True, eq=False)
 class TextMatches(Sequence[TextMatch]):
@@ -214,8 +223,9 @@ def find(
     for m in order[:most_looked]:
         agreement = _Agreement(index, m, parts)
         segments = _segments(agreement, parts, index.rarity, every=every)
-        for share, events in islice(segments, most):  # best first
-            change, differs = agreement.of_segment(events)
+        for share, chain in islice(segments, most):  # best first
+            change, differs = agreement.of_segment(chain)
+            events = tuple(event for event, _ in chain)
             rows.append((scores[m] + bonus * share + change, m, events, differs))
     rows.sort(key=lambda row: -row[0])
     if most is None:
@@ -299,18 +309,17 @@ class _Agreement:
                     wrong.add(max(numbers, key=int))
         return wrong
 
-    def of_segment(self, events: Sequence[IndexedEvent]) -> tuple[float, tuple[str, ...]]:
+    def of_segment(self, chain: Chain) -> tuple[float, tuple[str, ...]]:
         """Return the change of a segment's score, and its wrong sides and directions."""
         asked = {word for part in self.parts for word in constraints(part.words)}
         if not asked:
             return 0.0, ()
         broken: set[str] = set()
         met = False
-        for event in events:
-            part = max(self.parts, key=lambda part: len(event.words & set(part.words)))
+        for event, part in chain:
             broken |= self.differs(event, part)
             met |= _same_action(event, part) and bool(constraints(part.words) & event.words)
-        if not events:  # only names and labels can tell
+        if not chain:  # only names and labels can tell
             sides = {word for word in asked if word in OPPOSITES}
             met = bool(sides & self.named)
             broken = {OPPOSITES[word] for word in sides} & self.named if not met else set()
@@ -338,7 +347,8 @@ def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool
     matched = (named > 0.0) | (captioned > 0.0)
     if index.learned is not None and asked:
         learned = index.learned.scores(asked)
-        moving = moving + _LEARNED * _standard(learned, _WEAK)
+        weight = _LEARNED * len(index) / (len(index) + _FEW)
+        moving = moving + weight * _standard(learned)
         matched |= learned > 0.0
     return moving + _NAMED * _descriptive_scores(
         named, _standard(moving), index.descriptive
@@ -362,8 +372,8 @@ def locate(
     parts: Sequence[QueryPart],
     rarity: Callable[[str], float],
     differs: Callable[[IndexedEvent, QueryPart], Collection[str]] = lambda event, part: (),
-) -> tuple[float, tuple[IndexedEvent, ...]]:
-    """Return the fraction of a query that events match in order, and those events.
+) -> tuple[float, Chain]:
+    """Return the fraction of a query that events match in order, and those events and parts.
 
     Each part is matched by at most one event. The event of a later part may not start before the
     event of the previous part; the event of a simultaneous part must overlap it. An event that
@@ -373,7 +383,7 @@ def locate(
         {word: rarity(word) * (_MODIFIER if word in MODIFIERS else 1.0) for word in part.words}
         for part in parts
     ]
-    best: list[tuple[float, tuple[IndexedEvent, ...]]] = [(0.0, ())]
+    best: list[tuple[float, Chain]] = [(0.0, ())]
     for part, weight in zip(parts, weights, strict=True):
         total = sum(weight.values())
         options = []
@@ -388,12 +398,13 @@ def locate(
         grown = list(best)
         for score, chosen in best:
             for value, event in options[:40]:
-                if not chosen or _follows(event, chosen[-1], together=part.together):
-                    grown.append((score + value, (*chosen, event)))
+                if not chosen or _follows(event, chosen[-1][0], together=part.together):
+                    grown.append((score + value, (*chosen, (event, part))))
         # Keep the best of several chains with the same end, and only a few chains.
-        kept: dict[tuple[int, int], tuple[float, tuple[IndexedEvent, ...]]] = {}
+        kept: dict[tuple[int, int], tuple[float, Chain]] = {}
         for score, chosen in grown:
-            key = (chosen[-1].start_frame, chosen[-1].end_frame) if chosen else (-1, -1)
+            last = chosen[-1][0] if chosen else None
+            key = (last.start_frame, last.end_frame) if last else (-1, -1)
             if key not in kept or kept[key][0] < score:
                 kept[key] = (score, chosen)
         best = sorted(kept.values(), key=lambda each: -each[0])[:60]
@@ -407,14 +418,14 @@ def _segments(
     rarity: Callable[[str], float],
     *,
     every: bool,
-) -> Iterator[tuple[float, tuple[IndexedEvent, ...]]]:
+) -> Iterator[tuple[float, Chain]]:
     """Return the best segment of a motion or, with `every`, all segments nearly as good."""
     events = agreement.events
     best, chosen = locate(events, parts, rarity, agreement.differs)
     yield best, chosen
     while every and chosen:
-        start = min(event.start_frame for event in chosen)
-        end = max(event.end_frame for event in chosen)
+        start = min(event.start_frame for event, _ in chosen)
+        end = max(event.end_frame for event, _ in chosen)
         events = [e for e in events if e.end_frame <= start or e.start_frame >= end]
         share, chosen = locate(events, parts, rarity, agreement.differs)
         if share < _NEARLY * best:
@@ -440,9 +451,8 @@ def _respelled(part: QueryPart, unknown: dict[str, str]) -> QueryPart:
     return QueryPart(part.text, words, part.together)
 
 
-def _standard(scores: Array, least: float = 1e-9) -> Array:
-    """Standardize scores; if they differ by less than `least`, the differences mean nothing."""
-    return (scores - scores.mean()) / max(float(scores.std()), least)
+def _standard(scores: Array) -> Array:
+    return (scores - scores.mean()) / (scores.std() + 1e-9)
 
 
 def _match(

@@ -202,7 +202,7 @@ def nearest(word: str, vocabulary: Iterable[str]) -> str | None:
 
 
 def similar(
-    word: str, vocabulary: Iterable[str], *, most: int = 3, least: float = 0.6
+    word: str, vocabulary: Iterable[str], *, most: int = 3, least: float = 0.7
 ) -> tuple[str, ...]:
     """Return words in a vocabulary that are spelled similarly, closest first.
 
