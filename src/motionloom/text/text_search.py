@@ -43,6 +43,7 @@ Array = NDArray[np.float64]
 
 # Weights of the standardized scores. They were chosen using sentences about other performers.
 _NAMED, _CAPTIONED, _LEARNED = 0.6, 0.5, 1.0
+_OUTSTANDING = 3.0  # standard deviations; a rare word in a caption counts no more than this
 _FEW = 20  # number of motions with which learned words count half; few are hard to standardize
 _LITERAL = 1000.0  # added if the name or the labels contain every word
 # Weights of the fraction of the query that events match in order, for queries with one part and
@@ -343,16 +344,27 @@ def _count(event: IndexedEvent) -> int:
 def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
     """Return the score of each motion for a query's words, and whether any word matched."""
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
-    moving = _CAPTIONED * _standard(captioned)
+    moving = _CAPTIONED * np.minimum(_standard(captioned), _OUTSTANDING)
     matched = (named > 0.0) | (captioned > 0.0)
     if index.learned is not None and asked:
-        learned = index.learned.scores(asked)
+        learned = index.learned.scores(_learned_words(index, asked))
         weight = _LEARNED * len(index) / (len(index) + _FEW)
         moving = moving + weight * _standard(learned)
         matched |= learned > 0.0
     return moving + _NAMED * _descriptive_scores(
         named, _standard(moving), index.descriptive
     ), matched
+
+
+def _learned_words(index: TextIndex, asked: Sequence[str]) -> list[str]:
+    """Return the words of a query, each replaced by related words if only those were learned."""
+    return [
+        other
+        for word in asked
+        for other in (
+            (word,) if word in index.learned_words else index.synonyms.related.get(word, ())
+        )
+    ]
 
 
 def _descriptive_scores(named: Array, moving: Array, descriptive: NDArray[np.bool_]) -> Array:
