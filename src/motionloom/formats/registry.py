@@ -62,10 +62,12 @@ FORMATS = {
     ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
     ".glb": Format("binary glTF", "motionloom.formats.gltf", writes=_SCENES),
     ".gltf": Format("glTF", "motionloom.formats.gltf", writes=_SCENES),
+    ".vrm": Format("VRM", "motionloom.formats.gltf", writes=()),
     ".vrma": Format("VRM Animation", "motionloom.formats.gltf.vrma"),
     ".fbx": Format(
         "FBX", "motionloom.formats.fbx", writes=_SCENES, extra="fbx", extra_writes=False
     ),
+    ".mvnx": Format("Xsens", "motionloom.formats.mvnx", writes=()),
     ".usd": Format("USD", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usda": Format("USD text", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usdc": Format("USD crate", "motionloom.formats.usd", writes=_SCENES, extra="usd"),

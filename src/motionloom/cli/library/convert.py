@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from click.exceptions import Exit
 
@@ -74,6 +74,7 @@ def convert(
                 motion = convert(
                     given,
                     fps=settings.fps, onto=target, clean=settings.clean, preset=settings.preset,
+                    root=settings.root,
                 )  # fmt: skip
                 save(motion, out, **save_options(out, **conventions))
                 written.append(str(out))
@@ -199,13 +200,16 @@ def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
     from motionloom.formats import is_marker_file, load_markers, split_take
     from motionloom.motion.segment import split_segment
 
+    given: dict[str, Any] = {} if settings.from_unit is None else {"unit": settings.from_unit}
     if is_marker_file(Path(source)):
-        return load_markers(source)
+        return load_markers(source, **given)
     is_file = split_take(Path(split_segment(source)[0]))[0].is_file() or Path(source).is_file()
-    changed = settings.preset or settings.onto or settings.character or settings.clean
-    same_body = not changed
+    changed = (settings.preset, settings.onto, settings.character, settings.clean, settings.root)
+    same_body = not any(changed)
     animation = None if settings.animation == "all" else settings.animation
     return motion_from(
         source,
-        LoadSettings(roles=settings.roles, keep_carrier=is_file and same_body, animation=animation),
+        LoadSettings(
+            roles=settings.roles, keep_carrier=is_file and same_body, animation=animation, **given
+        ),
     )

@@ -65,6 +65,21 @@ def export(
     to: Annotated[
         str, Option("Format of the motion files, one per motion.", metavar="SUFFIX")
     ] = "bvh",
+    cut: Annotated[
+        str | None,
+        Option("Cut takes at labeled segments or at pauses.", metavar="labels|pauses"),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        Option("Use the unit, up axis, joint names and root bone of a program.", metavar="PROGRAM"),
+    ] = None,
+    root: Annotated[
+        str | None,
+        Option(
+            "Put the travel over the floor into a root bone, or remove it.",
+            metavar="bone|in-place",
+        ),
+    ] = None,
     parquet: Annotated[
         bool,
         Option(
@@ -83,11 +98,15 @@ def export(
     chosen: dict[str, Any] = motion_choice(choice)
     count = len(library.select(**chosen))
     with progress("exporting", count) as advance:
-        library.export(folder, to="parquet" if parquet else to, **chosen, progress=advance)
+        files = library.export(
+            folder, to="parquet" if parquet else to, cut=cut, preset=preset, root=root, **chosen,
+            progress=advance,
+        )  # fmt: skip
     if json:
-        print_json({"folder": str(folder), "motions": count})
+        print_json({"folder": str(folder), "motions": count, "files": len(files)})
     else:
-        remark(f"{counted(count, 'motion')} written to {folder}")
+        parts = f" as {counted(len(files) - 1, 'part')}" if cut else ""  # without labels.csv
+        remark(f"{counted(count, 'motion')} written to {folder}{parts}")
 
 
 def _as_dict(report: ImportReport, lib: Library) -> dict:

@@ -64,7 +64,8 @@ class GltfFile:
         for name in needed if isinstance(needed, list) else []:
             if name in _UNKNOWN:
                 self.refuse(
-                    f"the data are compressed with {name}; save the file without compression"
+                    f"the data are compressed with {name}; decompress the file with: gltfpack -i "
+                    f"{path.name} -o plain.glb -noq"
                 )
 
     def refuse(self, problem: str) -> NoReturn:

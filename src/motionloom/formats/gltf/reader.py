@@ -38,7 +38,7 @@ from motionloom.formats.gltf.joint_tree import (
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
 from motionloom.formats.takes import FileTake, choices, named_takes
-from motionloom.motion import Motion
+from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 
@@ -46,6 +46,15 @@ _USUAL_RATE = 30.0
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible frame rates; other key spacings are ignored
 _LATE = 0.5  # if the first key is later than this many seconds, a warning is added
 _STEADY = 0.02  # tolerance of key times in single precision, as a fraction of a frame
+_TRUNK = {"hips": "hips", "spine": "spine", "chest": "chest", "neck": "neck", "head": "head"}
+_LIMBS = {
+    "collar": "Shoulder", "shoulder": "UpperArm", "elbow": "LowerArm", "wrist": "Hand",
+    "hip": "UpperLeg", "knee": "LowerLeg", "ankle": "Foot", "foot": "Toes",
+}  # fmt: skip
+# Role to human bone of VRM.
+HUMAN_BONES = _TRUNK | {
+    f"{side}_{part}": f"{side}{name}" for side in ("left", "right") for part, name in _LIMBS.items()
+}
 _KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 
 
@@ -122,6 +131,8 @@ def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> Curves:
             file.refuse("a sampler of the animation is not an object")
         if (node, way) in curves:
             file.refuse(f"the animation has two channels for the {way} of node {node}")
+        if "input" not in sampler and "output" not in sampler:
+            continue  # some exporters of VRM Animation write empty samplers for unmoved bones
         curves[node, way] = _curve(file, sampler, way)
     return curves
 
@@ -242,8 +253,14 @@ def read(
     warnings: list[str] = []
     chosen_skin = _chosen(file, "skins", skeleton, warnings)
     chosen = _chosen(file, "animations", animation, warnings)
+    human = human_bones(file)
     if chosen_skin is not None:
         members = skin_members(file, chosen_skin)
+        # The human bones of a VRM file are part of its body even if they move no vertex.
+        if set(members) & set(human.values()):
+            members = list(dict.fromkeys([*members, *human.values()]))
+    elif human:
+        members = list(dict.fromkeys(human.values()))
     else:
         members = _animated(file, chosen)
         repairs.add(
@@ -266,6 +283,8 @@ def read(
     times, rate = steady_times(curves, fps, _stated_rate(chosen_skin))
     motion = _motion(file, tree, curves, times, rate, repairs)
     name = path.stem if skeleton is None else str((chosen_skin or {}).get("name") or path.stem)
+    if roles is None and human:
+        roles = _human_roles(human, tree, motion.skeleton)
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     meters = 1.0 if unit is None else unit_from(unit)
     motion = scaled_to_meters(to_y_up(motion, up or "y"), meters)
@@ -359,6 +378,34 @@ def _stated_end(file: GltfFile, animation: dict[str, Any]) -> float | None:
             if isinstance(last, list) and last and isinstance(last[0], (int, float)):
                 ends.append(float(last[0]))
     return max(ends, default=None)
+
+
+def human_bones(file: GltfFile) -> dict[str, int]:
+    """Return the node of each human bone of a VRM model or a VRM Animation, by bone name."""
+    extensions = file.document.get("extensions")
+    nodes = len(file.items("nodes"))
+    bones: dict[str, int] = {}
+    for name in ("VRMC_vrm", "VRMC_vrm_animation", "VRM"):
+        extension = extensions.get(name) if isinstance(extensions, dict) else None
+        humanoid = extension.get("humanoid") if isinstance(extension, dict) else None
+        listed = humanoid.get("humanBones") if isinstance(humanoid, dict) else None
+        if isinstance(listed, list):  # VRM 0
+            listed = {item.get("bone"): item for item in listed if isinstance(item, dict)}
+        for bone, item in (listed if isinstance(listed, dict) else {}).items():
+            node = item.get("node") if isinstance(item, dict) else None
+            if isinstance(bone, str) and type(node) is int and 0 <= node < nodes:
+                bones.setdefault(bone, node)
+    return bones
+
+
+def _human_roles(human: Mapping[str, int], tree: JointTree, skeleton: Skeleton) -> dict[str, str]:
+    """Return the roles of joints that are human bones."""
+    number = {node: joint for joint, node in enumerate(tree.joints)}
+    return {
+        role: skeleton.names[number[human[bone]]]
+        for role, bone in HUMAN_BONES.items()
+        if human.get(bone) in number
+    }
 
 
 def _motion(
