@@ -203,7 +203,7 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = ml.demo.clip("walk").save(f"{folder}/walk.bvh")
     ...     [(name, len(motion)) for name, motion in load_takes(file)]
-    [('', 60)]
+    [('', 138)]
     """
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
@@ -238,8 +238,8 @@ def takes_in(path: str | Path) -> list[FileTake]:
     >>> import motionloom as ml, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = ml.demo.clip("walk").save(f"{folder}/walk.glb")
-    ...     [take.joints for take in takes_in(file)]
-    [24]
+    ...     len(takes_in(file))
+    1
     """
     from motionloom.formats.takes import FileTake
 
