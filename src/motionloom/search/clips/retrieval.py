@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.banded_dtw import Nearest
-from motionloom.checked_arrays import check_offsets, check_shapes, open_array
+from motionloom.checked_arrays import check_offsets, check_shapes, largest_value, open_array
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion
 from motionloom.parallel import Progress
@@ -315,6 +315,12 @@ def _stored_statistics(
                     f"{folder}: damaged: {name} must be {np.dtype(kind)} with shape {shape}; got "
                     f"{arrays[name].dtype} with shape {arrays[name].shape}"
                 )
+            values = arrays[name].reshape(len(arrays[name]), -1)
+            missing = np.isnan(values)
+            if name != "aligned":  # only these samples keep the gaps of a clip
+                missing = missing.all(axis=1, keepdims=True)
+            if not ((np.abs(values) < largest_value(values.dtype)) | missing).all():
+                raise LibraryError(f"{folder}: damaged: {name} is not finite or is too large")
         return arrays
 
     key = {**options, "statistics": _STATISTICS_VERSION, "shared": clips.joints}
