@@ -63,6 +63,10 @@ OUR_RULES = (
     OurRule("Angles are compared modulo whole turns.", AngleDtw, "whole_turns", False),
     OurRule("Angles are compared modulo whole turns.", UniformScaling, "whole_turns", False),
     OurRule("A motion may also be sped up.", UniformScaling, "stretch_only", True),
+    *(
+        OurRule("Distances are corrected for hubs.", method, "hub_correction", False)
+        for method in (Emd, AngleDtw, UniformScaling)
+    ),
 )  # fmt: skip
 METHODS = {"emd": "Earth Mover's Distance", "dtw": "DTW", "scaling": "uniform scaling"}
 GROUPS = ("climb", "jump", "run", "swordplay", "walk")

@@ -496,3 +496,27 @@ def test_mutated_files_are_read_or_refused(file, data):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 30e6
+
+
+def test_outputs_of_a_biomechanical_model_are_not_markers(file):
+    """Angles of 170 degrees made a body of 0.17 m; the up axis and unit were then wrong."""
+    labels = [*LABELS, "Jo:LKneeAngles", "RHipMoment", "Speed", "CentreOfMass"]
+    more = [[170.0, 2.0, -40.0], [1e5, 0.0, 3.0], [1.0, 0.0, 0.0], [0.0, 150.0, 900.0]]
+    points = [frame + more for frame in POINTS]
+    groups = {"ANGLES": ["LKneeAngles"], "SCALARS": ["Speed"], "MODELED_MARKERS": ["CentreOfMass"]}
+    extra = [(1, name, -1, [], values) for name, values in groups.items()]
+    for integers in (False, True):
+        data = c3d_bytes(points, labels, extra=extra, integers=integers, scale=4.0)
+        markers = ml.load_markers(file(data))
+        assert markers.labels == (*LABELS, "CentreOfMass")
+        np.testing.assert_allclose(
+            markers.positions[:, :4], UPRIGHT, atol=3e-3 if integers else 1e-6
+        )
+        (warning,) = [text for text in markers.origin.warnings if "biomechanical" in text]
+        assert warning.startswith("3 of the points") and "LKneeAngles" in warning
+
+
+def test_a_file_with_only_model_outputs_is_rejected(file):
+    data = c3d_bytes([[[170.0, 2.0, -40.0]]] * 4, ["LKneeAngles"])
+    with pytest.raises(MotionFormatError, match="the file has no markers: 1 of its 1 points"):
+        ml.load_markers(file(data))

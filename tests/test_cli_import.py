@@ -61,11 +61,11 @@ def test_ctrl_c_ends_the_command_with_code_130_and_a_whole_library(tmp_path):
         "import sys, threading\n"
         "from pathlib import Path\n"
         "from motionloom.store.ingest import importing, task\n"
-        "load, frames = task.load, Path(sys.argv[2]) / 'frames'\n"
+        "load, frames = task.load_takes, Path(sys.argv[2]) / 'frames'\n"
         "def held(file, **options):\n"
         "    if len(list(frames.glob('*.npy'))) >= 30: threading.Event().wait()\n"
         "    return load(file, **options)\n"
-        "task.load, importing.BATCH_ROWS = held, 1\n"
+        "task.load_takes, importing.BATCH_ROWS = held, 1\n"
         "from motionloom.cli import main\n"
         "main()\n"
     )

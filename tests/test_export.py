@@ -108,6 +108,10 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(takes, tmp_path
 
 def test_the_command(takes, tmp_path):
     answer = ran("export", takes.path, tmp_path / "data", "--parquet", "--label", "kick", "--json")
-    assert json.loads(answer.stdout) == {"folder": str(tmp_path / "data"), "motions": 1}
+    assert json.loads(answer.stdout) == {
+        "folder": str(tmp_path / "data"),
+        "motions": 1,
+        "files": 5,
+    }
     again = ran("export", takes.path, tmp_path / "data")
     assert again.returncode == 2 and "is not empty; choose a new folder" in again.stderr

@@ -80,7 +80,7 @@ def test_bad_files_are_reported_and_the_rest_goes_on(takes, lib, monkeypatch):
     (bad / "gone.bvh").symlink_to(bad / "nowhere")
     (bad / "huge.bvh").write_text("huge")
     (bad / "odd.bvh").write_text("odd")
-    monkeypatch.setattr(intake, "load", _load_with_accidents)
+    monkeypatch.setattr(intake, "load_takes", _one(_load_with_accidents))
     report = lib.add(takes, workers=2)
     assert report.added == 12
     reasons = {Path(failure.file).name: failure.reason for failure in report.failed}
@@ -90,6 +90,11 @@ def test_bad_files_are_reported_and_the_rest_goes_on(takes, lib, monkeypatch):
     assert reasons["odd.bvh"] == "unexpected ZeroDivisionError: division by zero"
     assert reasons["short.bvh"].startswith("line 9: ")
     assert str(bad) not in reasons["empty.bvh"]
+
+
+def _one(read):
+    """Read files with one take."""
+    return lambda path, **options: iter([("", read(path, **options))])
 
 
 def _load_with_accidents(path, **options):
@@ -102,7 +107,7 @@ def _load_with_accidents(path, **options):
 
 @needs_fork
 def test_a_file_that_kills_its_worker_is_one_failure(takes, lib, monkeypatch):
-    monkeypatch.setattr(intake, "load", _load_or_die)
+    monkeypatch.setattr(intake, "load_takes", _one(_load_or_die))
     report = lib.add(takes, workers=2)
     assert report.added == 11
     (failure,) = report.failed
@@ -116,7 +121,7 @@ def _load_or_die(path, **options):
 
 
 def test_a_motion_without_frames_is_a_failure(tmp_path, lib, monkeypatch):
-    monkeypatch.setattr(intake, "load", lambda path: load(path)[:0])
+    monkeypatch.setattr(intake, "load_takes", _one(lambda path: load(path)[:0]))
     (failure,) = lib.add(write_take(tmp_path / "none.bvh")).failed
     assert failure.reason == "the file has no frames" and len(lib) == 0
 
@@ -127,7 +132,7 @@ def test_a_file_that_changes_while_it_is_read_is_a_failure(tmp_path, lib, monkey
         write_take(Path(path), seed=5, frames=99)
         return motion
 
-    monkeypatch.setattr(intake, "load", load_and_change)
+    monkeypatch.setattr(intake, "load_takes", _one(load_and_change))
     (failure,) = lib.add(write_take(tmp_path / "m.bvh")).failed
     assert failure.reason == "the file changed while it was being read; import it again"
 

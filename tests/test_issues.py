@@ -187,7 +187,7 @@ def test_swapped_angles_are_seen_by_the_splayed_legs(walk):
         splay = rot.from_axis_angle([0.0, 0.0, 1.0], sign * np.radians(28.0))
         rotations[:, joint] = rot.multiply(splay, rotations[:, joint])
     issue = only(replace(walk, rotations=rotations), "sides")
-    assert "leg lengths apart" in issue.message
+    assert "leg lengths farther apart than the hips" in issue.message
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5])
@@ -299,3 +299,48 @@ def test_sliding_feet_are_info():
     issue = only(replace(reach, root=reach.root + drift), "slide")
     assert issue.severity == "info"
     assert "motionloom clean" in issue.advice
+
+
+def test_jitter_is_no_wrong_rate(jump, rng):
+    """The noise of a video-based capture; the body seemed to fall at several g."""
+    noisy = replace(jump, root=jump.root + rng.normal(scale=0.01, size=jump.root.shape))
+    assert alarms(noisy) == {"jitter"}
+    shaken = float(only(noisy, "jitter").message.split(" mm")[0].rsplit(" ", 1)[1])
+    assert 7 <= shaken <= 13
+    turns = rot.exp(rng.normal(scale=0.02, size=(*jump.rotations.shape[:2], 3)))
+    trembling = replace(jump, rotations=rot.multiply(jump.rotations.astype(np.float64), turns))
+    assert "jitter" in alarms(trembling) and "rate" not in alarms(trembling)
+
+
+def test_a_smooth_motion_at_a_wrong_rate_does_not_jitter(jump):
+    assert alarms(seeded.twice_as_fast(jump)) == {"rate"}
+
+
+def test_floating_feet_are_a_warning(walk):
+    issue = only(seeded.raised(walk, 0.12), "floor")
+    assert issue.severity == "warning" and "12 cm above" in issue.message
+
+
+@pytest.mark.parametrize("meters", [0.25, -0.25])
+def test_a_drifting_ground_is_reported(walk, meters):
+    root = walk.root.astype(np.float64)
+    root[:, 1] += np.linspace(0.0, meters, len(root))
+    issue = only(replace(walk, root=root), "drift")
+    assert issue.severity == "warning"
+    assert f"{'rises' if meters > 0 else 'sinks'} by 25 cm" in issue.message
+
+
+def test_short_legs_are_not_swapped_sides(walk):
+    """As of a mascot: the ankles are farther apart than the legs are long."""
+    skeleton = walk.skeleton
+    offsets = skeleton.offsets.copy()
+    for side in ("left", "right"):
+        names = [skeleton.roles[f"{side}_{part}"] for part in ("hip", "knee", "ankle")]
+        hip, knee, ankle = (skeleton.joint(name) for name in names)
+        offsets[hip, 0] *= 1.6
+        offsets[[knee, ankle]] *= 0.2
+    mascot = replace(walk, skeleton=replace(skeleton, offsets=offsets), root=walk.root * 0.3)
+    assert "sides" not in alarms(mascot)
+    assert "sides" in alarms(seeded.with_swapped_channels(mascot)) or "sides" in alarms(
+        seeded.with_swapped_names(mascot)
+    )

@@ -4,7 +4,9 @@ import hashlib
 import itertools
 import json
 import sqlite3
+import threading
 from collections import Counter
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -14,8 +16,8 @@ import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.settings import SentenceSettings
 from motionloom.library import evaluate_sentences
+from motionloom.text import caption_table, text_search, vocabulary
 from motionloom.text import learned_words as learned
-from motionloom.text import text_search, vocabulary
 from motionloom.text.caption_table import KIND as CAPTIONS
 from motionloom.text.caption_table import caption_table as open_table
 from motionloom.text.described_takes import FILE, described_takes, read_described_takes
@@ -247,6 +249,41 @@ def test_labels_are_found_at_once_and_change_the_index(lib):
     lib.labels.remove("take_0:10-40", "moonwalk")
     assert len(lib.find("moonwalk")) == 0
     assert len([item for item in lib.artifacts.list() if item.kind == INDEX]) == 1
+
+
+def test_takes_that_are_added_meanwhile_do_not_stop_a_search(tmp_path, monkeypatch):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add_motion(ml.demo.clip("walk"), name="walk")
+    whole = caption_table.caption_table
+
+    def add() -> None:
+        with suppress(LibraryError):  # another process waits until the index is built
+            other = ml.Library(library.path, timeout=0.1)
+            other.add_motion(ml.demo.clip("jog"), name="jog")
+            other.labels.add("walk", "stroll")
+
+    def captioned(*args, **options):
+        captions = whole(*args, **options)
+        thread = threading.Thread(target=add)
+        thread.start()
+        thread.join()
+        return captions
+
+    monkeypatch.setattr(caption_table, "caption_table", captioned)
+    assert library.find("walk").motions[0] == "walk"
+    add()
+    assert set(library.find("stroll or jog").motions) == {"jog", "walk"}
+
+
+def test_an_index_with_impossible_counts_is_rebuilt(tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add_motion(ml.demo.clip("walk"), name="walk")
+    wanted = library.find("walks forward")[0]
+    (index,) = library.path.glob("derived/text-index.*/index.sqlite")
+    with sqlite3.connect(index) as connection:
+        connection.execute("UPDATE vocabulary SET takes = 1 << 60")
+    (index.parent / "checks.json").unlink()
+    assert ml.Library(library.path).find("walks forward")[0] == wanted
 
 
 def test_own_synonyms_are_used(lib):

@@ -69,6 +69,9 @@ def c3d_bytes(
         ]
         items += [(name, 3, value) for name, value in channels]
         for group, name, kind, dims, values in extra:
+            if kind == -1:
+                items.append((name, group, text(name, values)[1]))
+                continue
             data = b"".join(word(v) if kind == 2 else real(v) for v in values)
             items.append((name, group, parameter(name, kind, dims, data)[1]))
         body = b""

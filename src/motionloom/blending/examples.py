@@ -7,7 +7,7 @@ contacts and minima of the frame distance at the ends of a segment cannot be det
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from motionloom.features.joint_weights import Motions
 from motionloom.motion import Motion, Skeleton, Source
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_root
-from motionloom.motion.retargeting.retarget import on_skeleton
+from motionloom.motion.retargeting.retarget import LEGS, on_skeleton
 from motionloom.search.match_graph.members import Family
 
 _MARGIN = 0.5  # seconds kept before and after a segment, to detect contacts and minima at its ends
@@ -182,17 +182,63 @@ def _motion(motions: Motions, name: str) -> Motion:
         ) from None
 
 
-def conform(motions: Sequence[Motion]) -> list[Motion]:
+def without_body(skeletons: Mapping[str, Skeleton]) -> dict[str, str]:
+    """Return the takes that have no body like the others, such as props, and what they lack.
+
+    Parameters
+    ----------
+    skeletons : mapping of str to Skeleton
+        Skeleton of each take.
+
+    Returns
+    -------
+    reasons : dict of str to str
+        Empty if all takes share a skeleton, or if none of them has legs.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> chair = ml.Skeleton(["chair"], [-1], [[0, 0, 0]])
+    >>> without_body({"walk": ml.demo.clip("walk").skeleton, "chair": chair})["chair"][:28]
+    'it has no body: no joint has'
+    """
+    if len({skeleton.key for skeleton in skeletons.values()}) < 2:
+        return {}
+    lacking = {
+        name: [role for role in LEGS if role not in skeleton.roles]
+        for name, skeleton in skeletons.items()
+    }
+    if all(lacking.values()):
+        return {}
+    return {
+        name: f"it has no body: no joint has the role {roles[0]}"
+        + (f" or {len(roles) - 1} more" if len(roles) > 1 else "")
+        for name, roles in lacking.items()
+        if roles
+    }
+
+
+def conform(motions: Sequence[Motion], *, skipped: dict[str, str] | None = None) -> list[Motion]:
     """Convert motions to the skeleton and frame rate of the first, with the hips as root.
 
-    Raises `InvalidInput` if two motions share a name.
+    With `skipped`, takes that cannot be converted are left out and recorded there, each with the
+    reason, unless none remains. Raises `InvalidInput` if two motions share a name.
     """
+    if skipped is not None:
+        skipped |= without_body({motion.name: motion.skeleton for motion in motions})
+        motions = [motion for motion in motions if motion.name not in skipped]
     if not motions:
         raise InvalidInput("a motion graph needs at least one motion; got none")
     first = hips_as_root(motions[0])
     ready, names = [], set()
     for number, motion in enumerate(map(hips_as_root, motions)):
-        motion = on_skeleton(motion, first.skeleton)
+        try:
+            motion = on_skeleton(motion, first.skeleton)
+        except (InvalidInput, RoleError) as error:
+            if skipped is None:
+                raise
+            skipped[motion.name] = str(error).splitlines()[0]
+            continue
         if abs(motion.fps - first.fps) > 1e-6 * first.fps:
             motion = motion.resample(first.fps)
         name = motion.name or f"motion_{number}"

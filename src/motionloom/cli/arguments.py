@@ -1,7 +1,8 @@
 """Command arguments that name motions: ``FILE`` or ``LIB:NAME``, optionally with a range.
 
 ``kick.bvh``, ``kick.bvh:30-90`` (frames), ``takes.loom:86_01``, ``takes.loom:86_01:1480-1610``,
-``takes.loom:86_01:12.5s-14s`` (seconds). Commands for many motions take ``FOLDER`` or ``LIB``.
+``takes.loom:86_01:12.5s-14s`` (seconds). ``knight.glb/Run`` is one take of a file with several.
+Commands for many motions take ``FOLDER`` or ``LIB``.
 """
 
 from __future__ import annotations
@@ -115,8 +116,7 @@ def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
 
 
 def _whole(text: str, settings: LoadSettings) -> Motion:
-    from motionloom.formats import is_marker_file, load
-    from motionloom.formats.registry import is_motion_file
+    from motionloom.formats import is_marker_file, is_motion_file, load, split_take
 
     place, _, name = (text, "", "") if Path(text).exists() else text.partition(":")
     if Path(place).suffix == ".loom" or (name and is_library(place)):
@@ -142,6 +142,8 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
         raise InvalidInput(
             f"{text} is a folder; name one of its files, as in {Path(text, 'TAKE.bvh')}"
         )
+    if split_take(Path(text))[1]:
+        return load(text, **settings.changed())
     if not Path(text).exists() and ":" in text:
         raise InvalidInput(
             f"{text}: no such file. Write a range of frames as {place}:START-END, or of seconds "

@@ -164,8 +164,12 @@ class GroupingSettings(Settings):
     groups: int | None = setting(
         None, "Number of groups of similar movements. [found by subtractive clustering]"
     )
-    radius: float | None = setting(
-        None, "Radius of a group in subtractive clustering. [from the data]", above=0.0, expert=True
+    radius: float = setting(
+        0.74,
+        "Radius of a group in subtractive clustering, relative to the median distance to the "
+        "most similar movement.",
+        above=0.0,
+        expert=True,
     )
     joint_weights: Mapping[str, float] | str = setting(
         "important",

@@ -68,7 +68,8 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     120
     """
     settings = settings or FatGraphSettings()
-    ready = conform(motions)
+    skipped: dict[str, str] = {}
+    ready = conform(motions, skipped=skipped)
     chosen = feature_set(settings.features, normalize=settings.normalize)
     rows = Ragged.from_rows(chosen.prepare(motion) for motion in ready)
     apart = max(round(_APART * ready[0].fps), 1)
@@ -106,6 +107,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
         ),
         removed,
         tuple(made),
+        skipped,
     )
 
 

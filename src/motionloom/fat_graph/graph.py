@@ -104,6 +104,8 @@ class FatGraph:
         Number of dropped base poses and clips, by reason.
     made : tuple of Motion
         Generated transitions between gaits.
+    skipped : dict of str to str
+        Takes without a body like the others, such as props, each with the reason.
 
     Examples
     --------
@@ -120,6 +122,7 @@ class FatGraph:
     edges: tuple[FatEdge, ...]
     removed: dict[str, int] = field(default_factory=dict)
     made: tuple[Motion, ...] = ()
+    skipped: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"FatGraph({len(self.poses)} base poses, {len(self.edges)} fat edges)"
@@ -208,6 +211,7 @@ class FatGraph:
             "gait_speeds": [list(speeds) for speeds in self.gait_speeds],
             "made": [motion.name for motion in self.made],
             "removed": dict(self.removed),
+            "skipped": dict(self.skipped),
         }
 
     def player(

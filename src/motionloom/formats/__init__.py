@@ -14,7 +14,10 @@ from motionloom.formats.registry import (
     is_motion_file,
     load,
     load_markers,
+    load_takes,
     save,
+    split_take,
+    takes_in,
     way_out,
     writer_options,
 )
@@ -30,7 +33,10 @@ __all__ = [
     "is_motion_file",
     "load",
     "load_markers",
+    "load_takes",
     "save",
+    "split_take",
+    "takes_in",
     "way_out",
     "writer_options",
 ]

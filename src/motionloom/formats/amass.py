@@ -17,7 +17,7 @@ import math
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from motionloom.checked_arrays import npy_header
 from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import (
+    Repairs,
     nominal_rate,
     refuse_folder,
     started,
@@ -164,9 +165,15 @@ _DAMAGE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, ValueError, EOFError, OSError,
     RuntimeError, TypeError, SyntaxError, OverflowError, KeyError, tokenize.TokenError,
 )  # fmt: skip
-# SMPL-X files may store the parts of a pose separately.
-_PARTS = (("root_orient", 3), ("pose_body", 63), ("pose_jaw", 3), ("pose_eye", 6),
-          ("pose_hand", 90))  # fmt: skip
+# Names that programs of the SMPL family use. The first ones are those of AMASS.
+_WHOLE = ("poses", "pose", "fullpose", "full_pose", "smpl_poses", "thetas")
+_ROOTS = ("root_orient", "global_orient", "poses_root")
+_BODIES = ("pose_body", "body_pose", "poses_body")
+_PATHS = ("trans", "transl", "smpl_trans", "translation", "root_trans")
+_JAWS, _EYES = ("pose_jaw", "jaw_pose"), ("pose_eye", ("leye_pose", "reye_pose"))
+_HANDS = ("pose_hand", ("left_hand_pose", "right_hand_pose"))
+_ASSUMED_RATE = 30.0  # fps; estimates of poses from video often do not state their rate
+_STANDS = 0.9  # meters from ankles to head along the up axis, in the median frame
 
 
 def read(
@@ -180,21 +187,23 @@ def read(
 ) -> Motion:
     """Read one motion from an AMASS file; see `motionloom.load` for the options.
 
-    The file contains ``poses`` (T, 66, 72, 156 or 165) in axis-angle form and ``trans`` (T, 3). By
-    default z is up, and `unit`, the unit of ``trans``, is meters. The motion has 22, 24, 52 or 55
-    joints.
+    The file contains ``poses`` (T, 66, 72, 156 or 165) in axis-angle form and ``trans`` (T, 3), or
+    the same data under the names of other programs of the SMPL family (``global_orient``,
+    ``body_pose``, ``transl`` ...). By default z is up, and `unit`, the unit of ``trans``, is
+    meters. The motion has 22, 24, 52 or 55 joints.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
     meters = 1.0 if unit is None else unit_from(unit)
     with _Archive(path) as archive:
-        poses = _poses(archive)
+        poses = _poses(archive, repairs)
         joints = poses.shape[1] // 3
-        trans = archive.array("trans") if "trans" in archive else None
-        if trans is None:
+        path_name = archive.first(_PATHS)
+        trans = np.zeros((len(poses), 3)) if path_name is None else archive.array(path_name)
+        if path_name is None:
             repairs.add("the file has no root path (trans), so the figure stays in place")
-            trans = np.zeros((len(poses), 3))
         rate = _rate(archive, fps)
+        is_amass = rate is not None and "poses" in archive or "root_orient" in archive
         has_shape = "betas" in archive
     if trans.shape != (len(poses), 3):
         archive.refuse(f"trans must have shape ({len(poses)}, 3), found {trans.shape}")
@@ -208,23 +217,41 @@ def read(
     warnings = ["bone lengths come from a neutral skeleton and are accurate to a few centimeters"]
     if has_shape:
         warnings[0] += "; the body shape (betas) is not used"
-    turn = rotation_to_y_up(up or "z")
-    rotations = rot.exp(poses.reshape(len(poses), joints, 3))
-    rotations[:, 0] = rot.multiply(turn, rotations[:, 0])
-    root = rot.rotate(turn, trans * meters + PELVIS)
+    if rate is None:
+        rate = _ASSUMED_RATE
+        warnings.append(f"the file states no rate; {rate:g} fps are assumed. Set fps to change it")
     skeleton = with_user_roles(smpl_skeleton(joints), roles)
+    rotations = rot.exp(poses.reshape(len(poses), joints, 3))
+    places = trans * meters + PELVIS
+    if up is None:
+        up, warning = _up_axis(Motion(skeleton, rotations, places, 1.0), is_amass)
+        warnings += [warning] if warning else []
+    turn = rotation_to_y_up(up)
+    rotations[:, 0] = rot.multiply(turn, rotations[:, 0])
+    root = rot.rotate(turn, places)
     motion = Motion(skeleton, rotations, root, nominal_rate(rate), path.stem)
-    if up is None and len(motion):
-        head, *ankles = motion.role_positions(["head", "left_ankle", "right_ankle"])[..., 1].T
-        if (
-            np.median(head - np.mean(ankles, axis=0)) < 0.5
-        ):  # meters, because people stand in most captures
-            warnings.append(
-                "the figure lies down most of the time. If z is not the up axis, set the option up"
-            )
     scale = Unit(meters, "AMASS is in meters" if unit is None else "given")
-    origin = repairs.origin("amass", scale, up=up or "z", frame_time=1.0 / rate, warnings=warnings)
+    origin = repairs.origin("amass", scale, up=up, frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
+
+
+def _up_axis(motion: Motion, is_amass: bool) -> tuple[str, str]:
+    """Return the up axis of a motion as stored, and a warning or an empty string.
+
+    AMASS is z up. Other programs store poses as a camera sees them, or y up. Then people, who stand
+    in most captures, stand along that axis.
+    """
+    points = motion.role_positions(["head", "left_ankle", "right_ankle"])
+    stands = np.median(points[:, 0] - points[:, 1:].mean(axis=1), axis=0)
+    if stands[2] >= 0.5:
+        return "z", ""
+    axis = int(np.argmax(np.abs(stands)))
+    if is_amass or abs(stands[axis]) < _STANDS:
+        return "z", (
+            "the figure lies down most of the time. If z is not the up axis, set the option up"
+        )
+    up = ("-" if stands[axis] < 0.0 else "") + "xyz"[axis]
+    return up, f"the up axis is assumed to be {up}, along which the figure stands; set up to change"
 
 
 class _Archive:
@@ -253,6 +280,21 @@ class _Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self.members
+
+    def first(self, names: Sequence[str]) -> str | None:
+        """Return the first of these names that the archive contains."""
+        return next((name for name in names if name in self.members), None)
+
+    def contents(self) -> str:
+        """Describe the arrays of the archive for an error message."""
+        parts = []
+        for name, info in sorted(self.members.items())[:12]:
+            try:
+                with self.zip.open(info) as file:
+                    parts.append(f"{name} {npy_header(file)[0]}")
+            except _DAMAGE as error:  # pickled objects are not read, because they can run code
+                parts.append(f"{name} (unreadable: {str(error)[:60]})")
+        return ", ".join(parts) or "nothing"
 
     def refuse(self, problem: str) -> NoReturn:
         raise MotionFormatError(problem, path=self.path)
@@ -285,26 +327,18 @@ class _Archive:
             return values.astype(np.float64)
 
 
-def _poses(archive: _Archive) -> NDArray[np.float64]:
-    if "poses" in archive:
-        poses = archive.array("poses")
-    elif "root_orient" in archive and "pose_body" in archive:
-        parts = [archive.array(name) for name, _ in _PARTS if name in archive]
-        widths = [width for name, width in _PARTS if name in archive]
-        for part, width in zip(parts, widths, strict=True):
-            if part.shape != (len(parts[0]), width):
-                archive.refuse(
-                    f"a part of the pose must have shape (T, {width}); found {part.shape}"
-                )
-        if len(parts) not in (2, 5):
-            parts = parts[:2]
-        poses = np.concatenate(parts, axis=1)
+def _poses(archive: _Archive, repairs: Repairs) -> NDArray[np.float64]:
+    """Return poses as axis and angle, shape (T, N)."""
+    whole, root, body = (archive.first(names) for names in (_WHOLE, _ROOTS, _BODIES))
+    if root is not None and body is not None and whole != "poses":
+        poses = _joined(archive, root, body, repairs)
+    elif whole is not None:
+        poses = _angles(archive, whole)
     else:
-        names = ", ".join(sorted(archive.members)[:12]) or "nothing"
-        archive.refuse(f"the file does not contain a motion: it has no poses, only {names}")
-    if poses.ndim == 3 and poses.shape[2] == 3:
-        poses = poses.reshape(len(poses), -1)
-    if poses.ndim != 2 or poses.shape[1] // 3 not in MODELS or poses.shape[1] % 3:
+        archive.refuse(
+            f"the file does not contain a motion: it has no poses, only {archive.contents()}"
+        )
+    if poses.shape[1] // 3 not in MODELS or poses.shape[1] % 3:
         sizes = ", ".join(f"{3 * count} ({name})" for count, (name, _) in MODELS.items())
         archive.refuse(f"poses must have shape (T, N) with N one of {sizes}; found {poses.shape}")
     if len(poses) == 0:
@@ -312,7 +346,52 @@ def _poses(archive: _Archive) -> NDArray[np.float64]:
     return poses
 
 
-def _rate(archive: _Archive, fps: float | None) -> float:
+def _angles(archive: _Archive, name: str) -> NDArray[np.float64]:
+    """Return rotations as axis and angle, shape (T, 3 J), also from matrices (T, J, 3, 3)."""
+    values = archive.array(name)
+    if values.ndim in (3, 4, 5) and values.shape[0] == 1 and values.shape[1] > 1:
+        values = values[0]  # a batch of one sequence
+    if values.ndim == 4 and values.shape[2:] == (3, 3):
+        if not np.all(np.abs(values) < 2.0):
+            archive.refuse(f"{name} must contain rotation matrices")
+        values = rot.log(rot.from_matrix(values))
+    if values.ndim == 3 and values.shape[2] == 3:
+        values = values.reshape(len(values), -1)
+    if values.ndim != 2:
+        archive.refuse(f"{name} must have shape (T, N) or (T, J, 3); found {values.shape}")
+    return values
+
+
+def _joined(archive: _Archive, root: str, body: str, repairs: Repairs) -> NDArray[np.float64]:
+    """Join poses that are stored in parts: SMPL-X with face and hands, SMPL-H, or the body."""
+
+    def part(names: Sequence[str | tuple[str, str]], width: int) -> NDArray[np.float64] | None:
+        for name in names:
+            each = (name,) if isinstance(name, str) else name
+            if all(member in archive for member in each):
+                values = np.concatenate([_angles(archive, member) for member in each], axis=1)
+                if values.shape == (len(first), width):
+                    return values
+                repairs.add(f"{each[0]} has shape {values.shape}, so it was not read")
+        return None
+
+    first, trunk = _angles(archive, root), _angles(archive, body)
+    if first.shape[1] != 3 or trunk.shape[1] not in (63, 69) or len(trunk) != len(first):
+        archive.refuse(
+            f"{root} must have shape (T, 3) and {body} (T, 63) or (T, 69); found {first.shape} and "
+            f"{trunk.shape}"
+        )
+    hands = part(_HANDS, 90)
+    if hands is None or trunk.shape[1] == 69:
+        return np.concatenate([first, trunk], axis=1)
+    face = [part(_JAWS, 3), part(_EYES, 6)]
+    faces = [each for each in face if each is not None]
+    parts = [first, trunk, *(faces if len(faces) == 2 else []), hands]
+    return np.concatenate(parts, axis=1)
+
+
+def _rate(archive: _Archive, fps: float | None) -> float | None:
+    """Return the frame rate, or None if the file does not state it."""
     if fps is not None:
         return float(fps)
     for name in _RATES:
@@ -321,4 +400,4 @@ def _rate(archive: _Archive, fps: float | None) -> float:
             if values.size == 1 and 1e-3 <= float(values.flat[0]) <= 1e6:
                 return float(values.flat[0])
             archive.refuse(f"{name} must be a single positive number; set the rate with fps")
-    archive.refuse("the frame rate (mocap_framerate) is missing; set it with fps")
+    return None

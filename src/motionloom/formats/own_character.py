@@ -15,7 +15,7 @@ from motionloom.errors import InvalidInput
 from motionloom.formats.registry import load
 from motionloom.motion import Motion
 
-_GLTF = (".glb", ".gltf")
+_GLTF = (".glb", ".gltf", ".vrm")
 SUFFIXES = (*_GLTF, ".fbx")
 
 

@@ -29,6 +29,8 @@ from motionloom.motion import Markers, Motion, Skeleton
 from motionloom.motion.kinematics.root_carrier import Carrier, hips_as_root, with_carrier
 
 _ON_THE_FLOOR = 0.05  # maximum distance of a root bone from the floor, in meters
+_TRAVEL_SECONDS = 1.0  # about two steps: the hips sway once to each side
+ROOTS = ("bone", "in-place")
 _TRUNK = ("hips", "spine", "chest", "neck", "head")
 _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot")
 
@@ -106,6 +108,7 @@ def convert(
     character: str | None = None,
     clean: bool = False,
     preset: str | None = None,
+    root: str | None = None,
 ) -> Motion | Markers:
     """Prepare a motion for another program by cleaning, retargeting and resampling it.
 
@@ -125,6 +128,9 @@ def convert(
         Remove foot skate first.
     preset : {"blender", "unreal", "unity", "maya", "motionbuilder", "mixamo"}, optional
         Conventions of the program that will read the file.
+    root : {"bone", "in-place"}, optional
+        Put the travel over the floor into a root bone (see `add_ground_root`), or remove it (see
+        `in_place`).
 
     Raises
     ------
@@ -138,7 +144,7 @@ def convert(
     60.0
     """
     if isinstance(motion, Markers):
-        if onto or character or clean or preset:
+        if onto or character or clean or preset or root:
             raise InvalidInput(
                 f"{motion.name}: markers have no skeleton, so they can only be resampled"
             )
@@ -154,6 +160,8 @@ def convert(
         raise InvalidInput(
             "a character keeps its joint names, so it cannot be combined with a preset"
         )
+    if root not in (None, *ROOTS):
+        raise InvalidInput(f"root must be one of {', '.join(ROOTS)}; got {root!r}")
     if clean:
         motion = motion.clean_feet()
     quality = None
@@ -164,7 +172,11 @@ def convert(
             motion = with_carrier(motion, onto.origin.carrier)
     if fps is not None:
         motion = motion.resample(fps)
+    if root == "in-place":
+        motion = in_place(motion)
     motion = apply_preset(motion, preset) if preset else motion
+    if root == "bone":
+        motion = add_ground_root(motion)
     return motion if quality is None else motion.with_quality(quality)
 
 
@@ -271,6 +283,30 @@ def rename_joints(motion: Motion, names: Mapping[str, str]) -> Motion:
         role_map={role: new[point] for role, point in skeleton.roles.items()},
     )
     return replace(motion, skeleton=changed)
+
+
+def in_place(motion: Motion) -> Motion:
+    """Remove the travel over the floor, and keep the turns of the body and the sway of the hips.
+
+    The travel is the path of the hips, averaged over a second.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = in_place(ml.demo.clip("walk"))
+    >>> bool(abs(walk.root[:, [0, 2]]).max() < 0.1)
+    True
+    """
+    motion = hips_as_root(motion)
+    root = motion.root.astype(np.float64)
+    reach = min(round(0.5 * _TRAVEL_SECONDS * motion.fps), len(root) - 1)
+    if reach > 0:
+        floor = root[:, [0, 2]]
+        padded = np.pad(floor, ((reach, reach), (0, 0)), mode="reflect", reflect_type="odd")
+        kernel = np.full(2 * reach + 1, 1.0 / (2 * reach + 1))
+        travel = np.stack([np.convolve(column, kernel, "valid") for column in padded.T], axis=1)
+        root[:, [0, 2]] = floor - travel
+    return replace(motion, root=root, origin=replace(motion.origin, carrier=None))
 
 
 def add_ground_root(motion: Motion, *, name: str = "root") -> Motion:

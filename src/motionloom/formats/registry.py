@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from motionloom.errors import InvalidInput, MotionFormatError, MotionloomError
 from motionloom.files import check_regular
 from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
+from motionloom.motion.segment import plausible_rate
 from motionloom.settings import takes
 
 if TYPE_CHECKING:
+    from motionloom.formats.takes import FileTake
     from motionloom.motion import Markers, Motion, Scene
     from motionloom.settings import Settings
 
@@ -59,10 +62,12 @@ FORMATS = {
     ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
     ".glb": Format("binary glTF", "motionloom.formats.gltf", writes=_SCENES),
     ".gltf": Format("glTF", "motionloom.formats.gltf", writes=_SCENES),
+    ".vrm": Format("VRM", "motionloom.formats.gltf", writes=()),
     ".vrma": Format("VRM Animation", "motionloom.formats.gltf.vrma"),
     ".fbx": Format(
         "FBX", "motionloom.formats.fbx", writes=_SCENES, extra="fbx", extra_writes=False
     ),
+    ".mvnx": Format("Xsens", "motionloom.formats.mvnx", writes=()),
     ".usd": Format("USD", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usda": Format("USD text", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usdc": Format("USD crate", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
@@ -131,7 +136,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     ----------
     path : str or Path
         File to read, for example ``kick.bvh``, ``kick.glb`` or ``01_01.amc`` (whose ``.asf`` file
-        is found automatically).
+        is found automatically), or a take of a file (``knight.glb/Run``).
     settings : LoadSettings, optional
         Settings object. Single settings can also be passed as keyword arguments.
 
@@ -159,8 +164,145 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     given = LoadSettings.given(settings, options)
-    motion = _read(Path(path), "motion", replace(given, keep_carrier=False))
+    file, take = split_take(Path(path))
+    chosen = replace(given, keep_carrier=False)
+    if take:
+        chosen = replace(chosen, **_selection(file, take))
+    motion = _read(file, "motion", chosen)
+    if take:
+        motion = replace(motion, name=f"{file.name}/{take}")
     return motion if given.keep_carrier else hips_as_root(motion)
+
+
+def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion | MotionloomError]]:
+    """Read all takes of a file: every animation, of every skeleton that it moves.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to read.
+    **options
+        Settings of `load`, without ``animation`` and ``skeleton``.
+
+    Yields
+    ------
+    name : str
+        Name of the take in the file (see `motionloom.formats.takes`), or an empty string if the
+        file has only one.
+    motion : Motion or MotionloomError
+        The motion, or the reason why this take cannot be read.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file cannot be read at all.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = ml.demo.clip("walk").save(f"{folder}/walk.bvh")
+    ...     [(name, len(motion)) for name, motion in load_takes(file)]
+    [('', 138)]
+    """
+    from motionloom.motion.kinematics.root_carrier import hips_as_root
+
+    path, settings = Path(path), LoadSettings.given(None, options)
+    chosen = settings.animation is not None or settings.skeleton is not None
+    module: Any = _module(path) if path.is_file() and is_motion_file(path) else None
+    if chosen or not hasattr(module, "takes"):
+        yield "", load(path, settings)
+        return
+    plain = replace(settings, keep_carrier=False)
+    if hasattr(module, "read_takes"):
+        given = _options(module.read, plain, f"reading {path.suffix}")
+        check_regular(path)
+        results = _guarded(path, module.read_takes(path, **given))
+    else:
+        results = _one_by_one(path, takes_in(path), plain)
+    for take, motion in results:
+        if isinstance(motion, MotionloomError):
+            yield take.name, motion
+            continue
+        _check_rate(motion.fps, path)
+        if take.name:
+            motion = replace(motion, name=f"{path.name}/{take.name}")
+        yield take.name, motion if settings.keep_carrier else hips_as_root(motion)
+
+
+def takes_in(path: str | Path) -> list[FileTake]:
+    """List the takes of a motion file, with the `load` options that select each.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = ml.demo.clip("walk").save(f"{folder}/walk.glb")
+    ...     len(takes_in(file))
+    1
+    """
+    from motionloom.formats.takes import FileTake
+
+    path = Path(path)
+    if not path.is_file() or not is_motion_file(path) or not hasattr(_module(path), "takes"):
+        return [FileTake()]
+    check_regular(path)
+    with _one_type_of_error(path):
+        return _module(path).takes(path)
+
+
+def split_take(path: Path) -> tuple[Path, str]:
+    """Split the address of a take, as in ``knight.glb/Run``, into the file and the take.
+
+    The take is empty if `path` is a file, or if no part of it is a motion file.
+    """
+    if not path.exists():
+        for parent in path.parents:
+            if parent.is_file() and is_motion_file(parent):
+                return parent, path.relative_to(parent).as_posix()
+    return path, ""
+
+
+def _selection(file: Path, take: str) -> dict[str, Any]:
+    """Return the `load` options that select a take of a file."""
+    listed = takes_in(file)
+    for each in listed:
+        if each.name == take:
+            return {"animation": each.animation, "skeleton": each.skeleton}
+    names = ", ".join(each.name for each in listed[:20] if each.name)
+    raise MotionFormatError(
+        f"there is no take {take!r}. Takes in the file: {names}"
+        if names
+        else f"there is no take {take!r}, because the file has only one take",
+        path=file,
+    )
+
+
+def _module(path: Path) -> Any:
+    return importlib.import_module(FORMATS[path.suffix.lower()].module)
+
+
+def _guarded(path: Path, results: Iterator[Any]) -> Iterator[Any]:
+    while True:
+        with _one_type_of_error(path):
+            result = next(results, None)
+        if result is None:
+            return
+        yield result
+
+
+def _one_by_one(
+    path: Path, listed: Sequence[FileTake], settings: LoadSettings
+) -> Iterator[tuple[FileTake, Motion | MotionloomError]]:
+    for take in listed:
+        which: dict[str, Any] = {"animation": take.animation, "skeleton": take.skeleton}
+        which = which if len(listed) > 1 else {}
+        try:
+            yield take, _read(path, "motion", replace(settings, **which))
+        except MotionFormatError as error:
+            if len(listed) == 1:
+                raise
+            yield take, error
 
 
 @takes(LoadMarkersSettings)
@@ -351,8 +493,17 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
         raise MotionFormatError(f"the file contains {content}; read it with {other}", path=path)
     if path.exists():
         check_regular(path)  # a pipe or a device could block or never end
+    with _one_type_of_error(path):
+        content = read(path, **options)
+        _check_rate(content.fps, path)
+        return content
+
+
+@contextmanager
+def _one_type_of_error(path: Path) -> Iterator[None]:
+    """Turn any error of a reader into `MotionFormatError`, because files are not trusted."""
     try:
-        return read(path, **options)
+        yield
     except (MotionloomError, OSError):
         raise
     except MemoryError:
@@ -360,14 +511,19 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
             "the file is too large for the memory of this machine", path=path
         ) from None
     except Exception as error:
-        # The reader found unexpected content. Files are not trusted, so callers get one type of
-        # error whatever a file contains.
         reason = (str(error).strip() or "no reason given").splitlines()[0][:200]
         raise MotionFormatError(
             f"the file is damaged or uses an unknown variant of its format: "
             f"{type(error).__name__}: {reason}",
             path=path,
         ) from error
+
+
+def _check_rate(fps: float, path: Path) -> None:
+    try:
+        plausible_rate(fps)
+    except InvalidInput as error:
+        raise MotionFormatError(f"{error}; set the rate with fps", path=path) from None
 
 
 def _options(function: Callable, settings: Settings, action: str) -> dict[str, Any]:

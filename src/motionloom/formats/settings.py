@@ -101,7 +101,16 @@ class ConvertSettings(Settings):
     fps: float | None = setting(None, "Resample to this frame rate.")
     unit: str | None = setting(None, "Unit of the written file.")
     up: str | None = setting(None, "Up axis of the written file: y or z.")
+    root: str | None = setting(
+        None,
+        "Put the travel over the floor into a root bone, or remove it. [in the hips]",
+        metavar="bone|in-place",
+    )
+    from_unit: str | None = setting(None, "Unit of the files that are read. [inferred]")
     roles: str | None = setting(None, ROLES.help, metavar="MAP")
+    animation: str | None = setting(
+        None, "Take to convert if a file has several, or all. [first]", metavar="NAME|all"
+    )
     onto: str | None = setting(None, "Retarget onto the skeleton of this file.", metavar="SKELETON")
     character: str | None = setting(
         None,

@@ -10,7 +10,7 @@ instances of a skeleton.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -42,6 +42,7 @@ from motionloom.formats.scene_nodes import (
     motion_from_nodes,
     uniform_scale,
 )
+from motionloom.formats.takes import FileTake, named_takes
 from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
@@ -63,12 +64,59 @@ def read(
     `skeleton` is the name or path of a Skeleton, or the name of its SkelRoot. By default, the frame
     rate is that of the samples, and unit and up axis are those of the stage.
     """
-    repairs = started(path, up=up, fps=fps, strict=strict)
-    path = repairs.path
+    return _read(path, skeleton, fps=fps, unit=unit, up=up, roles=roles, strict=strict)[0]
+
+
+def takes(path: str | Path) -> list[FileTake]:
+    """List the skeletons of a USD file."""
+    return _takes(_scene(Path(path), {"skeleton": None, "fps": None})[0])
+
+
+def read_takes(
+    path: str | Path, **options: Any
+) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
+    """Read all skeletons of a USD file."""
+    motion, facts = _read(path, None, **options)
+    listed = _takes(facts)
+    if len(listed) < 2:
+        yield listed[0], motion
+        return
+    for take in listed:
+        try:
+            yield take, _read(path, str(take.skeleton), **options)[0]
+        except MotionFormatError as error:
+            yield take, error
+
+
+def _scene(path: Path, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray]]:
     require_extra()
     refuse_folder(path, "a USD file")
-    request = {"skeleton": skeleton, "fps": fps}
-    facts, arrays = child_result(script.__file__, path, request, library="USD")
+    return child_result(script.__file__, path, request, library="USD")
+
+
+def _takes(facts: dict[str, Any]) -> list[FileTake]:
+    paths = facts["skeletons"]
+    ends = [place.rpartition("/")[2] for place in paths]
+    # The skeletons of a scene often have the same name, so name the prims that hold them.
+    names = ends if len(set(ends)) == len(ends) else [p.split("/")[-2] for p in paths]
+    listed = [FileTake(skeleton=place if len(paths) > 1 else None) for place in paths]
+    return named_takes(listed, [""] * len(paths), names)
+
+
+def _read(
+    path: str | Path,
+    skeleton: str | None,
+    *,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> tuple[Motion, dict[str, Any]]:
+    """Return the motion and the facts about the file."""
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
+    facts, arrays = _scene(path, {"skeleton": skeleton, "fps": fps})
     motion = _motion(facts, arrays, path, repairs)
     warnings = []
     others = facts["skeletons"]
@@ -89,7 +137,7 @@ def read(
     up = up or facts["up"]
     scale = Unit(meters, "stated by metersPerUnit" if unit is None else "given")
     origin = repairs.origin("usd", scale, up=up, frame_time=1.0 / motion.fps, warnings=warnings)
-    return replace(scaled_to_meters(to_y_up(motion, up), meters), origin=origin)
+    return replace(scaled_to_meters(to_y_up(motion, up), meters), origin=origin), facts
 
 
 def _motion(facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repairs) -> Motion:

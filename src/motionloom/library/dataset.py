@@ -13,10 +13,11 @@ Frames are written motion by motion, so memory use does not grow with the librar
 
 from __future__ import annotations
 
+import glob
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -24,20 +25,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motionloom.errors import InvalidInput
-from motionloom.files import file_stem
-from motionloom.formats import FORMATS
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.files import unique_stem
+from motionloom.formats import FORMATS, save
+from motionloom.formats.presets import convert, save_options
 from motionloom.formats.tables import require_extra
 from motionloom.search.match import clip_name
+from motionloom.store.lock import writer_lock
 from motionloom.text.label_files import LabelRow, write_labels
 
 if TYPE_CHECKING:
+    from motionloom.motion import Motion
     from motionloom.parallel import Progress
     from motionloom.search.match import Match
     from motionloom.store import Store
     from motionloom.text.text_search import TextMatch
 
 _ROWS_OF_A_FILE = 200_000  # frames; 100 to 200 MB with typical skeletons
+CUTS = ("labels", "pauses")
+# A pause: the faster points of the body, all but the fastest tenth, are slower than this (m/s) ...
+_STILL_SPEED, _FASTEST_POINTS = 0.1, 90.0
+_PAUSE_SECONDS = 0.5  # ... for this long
+_LEAST_SECONDS = 0.3  # shorter movements between two pauses belong to neither part
 _TABLES = ("motions", "frames", "labels", "skeletons")
 
 
@@ -79,8 +88,14 @@ def write_files(
     folder: Path,
     suffix: str,
     progress: Progress | None,
+    *,
+    cut: str | None = None,
+    preset: str | None = None,
+    root: str | None = None,
 ) -> list[Path]:
-    """Write one file per motion and ``labels.csv`` into a new folder.
+    """Write one file per motion, or per part of a motion, and ``labels.csv`` into a new folder.
+
+    See `Library.export` for the options.
 
     Raises
     ------
@@ -88,26 +103,84 @@ def write_files(
         If the folder exists and is not empty, or the format cannot be written.
     """
     suffix = motion_suffix(suffix)
+    if cut not in (None, *CUTS):
+        raise InvalidInput(f"cut must be one of {', '.join(CUTS)}; got {cut!r}")
     stems: set[str] = set()
     rows = []
     with _new_folder(folder) as scratch:
         for name in names:
-            motion = library[name]
-            stem = base = file_stem(name)
-            number = 2
-            while stem.lower() in stems:  # because two names may map to the same file name
-                stem, number = f"{base}_{number}", number + 1
-            stems.add(stem.lower())
-            motion.save(scratch / f"{stem}.{suffix}")
-            rows += [LabelRow(stem, text) for text in library.labels(name)]
-            rows += [
-                LabelRow(stem, text, part.start_frame / motion.fps, part.end_frame / motion.fps)
-                for part, text in library.segment_labels(name)
-            ]
+            whole = library[name]
+            for start, end, title in _parts(library, whole, name, cut):
+                stem = unique_stem(title, stems)
+                path = scratch / f"{stem}.{suffix}"
+                motion = convert(whole[start:end], preset=preset, root=root)
+                save(motion, path, **save_options(path, preset=preset))
+                rows += [LabelRow(stem, text) for text in library.labels(name)]
+                rows += [
+                    LabelRow(stem, text, first / whole.fps, last / whole.fps)
+                    for first, last, text in _inside(library, name, start, end)
+                ]
             if progress is not None:
                 progress(1)
         write_labels(rows, scratch / "labels.csv", {})
     return _files(folder)
+
+
+def _parts(
+    library: Store, motion: Motion, name: str, cut: str | None
+) -> list[tuple[int, int, str]]:
+    """Return the first frame, end frame and file name of each part of a motion.
+
+    A motion without labeled segments or pauses is one part.
+    """
+    whole = [(0, len(motion), name)]
+    if cut == "labels":
+        segments = library.segment_labels(name)
+        return [
+            (part.start_frame, part.end_frame, f"{name}_{part.start_frame}-{part.end_frame}_{text}")
+            for part, text in segments
+        ] or whole
+    if cut == "pauses":
+        parts = moving_parts(motion)
+        return [(a, b, f"{name}_{a}-{b}") for a, b in parts] if len(parts) > 1 else whole
+    return whole
+
+
+def moving_parts(motion: Motion) -> list[tuple[int, int]]:
+    """Return the frame ranges between pauses, in which the body stands still.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> moving_parts(ml.demo.clip("walk"))
+    [(0, 138)]
+    """
+    places = motion.positions(end_sites=True)
+    if len(places) < 3:
+        return [(0, len(places))]
+    speeds = np.linalg.norm(np.gradient(places, axis=0), axis=2) * motion.fps
+    still = np.percentile(speeds, _FASTEST_POINTS, axis=1) < _STILL_SPEED
+    edges = np.flatnonzero(np.diff(still, prepend=False, append=False)).reshape(-1, 2)
+    pauses = [(int(a), int(b)) for a, b in edges if b - a >= _PAUSE_SECONDS * motion.fps]
+    starts = [0, *(b for _, b in pauses)]
+    ends = [*(a for a, _ in pauses), len(places)]
+    # Keep a little of the pause on both sides, so that a part begins and ends at rest.
+    rest = round(0.5 * _PAUSE_SECONDS * motion.fps)
+    return [
+        (max(0, start - rest), min(len(places), end + rest))
+        for start, end in zip(starts, ends, strict=True)
+        if end - start >= _LEAST_SECONDS * motion.fps
+    ] or [(0, len(places))]
+
+
+def _inside(library: Store, name: str, start: int, end: int) -> list[tuple[int, int, str]]:
+    """Return the labeled segments within frames [start, end), counted from `start`."""
+    parts = []
+    for part, text in library.segment_labels(name):
+        first, last = max(part.start_frame, start) - start, min(part.end_frame, end) - start
+        if first < last:
+            parts.append((first, last, text))
+    return parts
 
 
 def write_dataset(
@@ -174,17 +247,27 @@ def _files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that replaces `folder` once everything is written."""
+    """Yield a temporary folder that replaces `folder` once everything is written.
+
+    Temporary folders that killed exports left are removed; a running export holds a lock on its
+    own.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(f"{folder} is not empty; choose a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}-*.part/"):
+        if not left.is_symlink():
+            with suppress(LibraryError), writer_lock(left, timeout=0.0):
+                shutil.rmtree(left, ignore_errors=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".part", dir=folder.parent))
     try:
-        yield scratch
-        scratch.chmod(0o755)
-        if folder.exists():
-            folder.rmdir()
-        scratch.rename(folder)
+        with writer_lock(scratch, timeout=0.0):
+            files = scratch / "files"
+            files.mkdir()
+            yield files
+            if folder.exists():
+                folder.rmdir()
+            files.rename(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from motionloom.configuration import trust
-from motionloom.errors import LibraryError
+from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.settings import EvaluateSettings, StudySettings
 from motionloom.library.annotations import BeatCollection, CaptionCollection, LabelCollection
 from motionloom.library.collections import (
@@ -354,6 +354,9 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         matches: Iterable[Match | TextMatch] | None = None,
         *,
         to: str = "bvh",
+        cut: str | None = None,
+        preset: str | None = None,
+        root: str | None = None,
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
@@ -372,6 +375,13 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
             File name extension of a writable format, such as ``"bvh"``, ``"glb"`` or ``"fbx"``. For
             whole motions also ``"parquet"``: tables of frames, motions, labels and skeletons with a
             data card, for dataset hubs.
+        cut : {"labels", "pauses"}, optional
+            Write one file per labeled segment, or per movement between two pauses, instead of whole
+            motions.
+        preset : str, optional
+            Conventions of another program (see `motionloom.formats.presets`).
+        root : {"bone", "in-place"}, optional
+            Put the travel over the floor into a root bone, or remove it.
         label, only, exclude : str or several, optional
             As in `select`.
         progress : callable, optional
@@ -398,9 +408,12 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         if matches is not None:
             return write_clips(self.store, matches, Path(folder), to, progress)
         names = self.select(label=label, only=only, exclude=exclude)
+        options = {"cut": cut, "preset": preset, "root": root}
         if to == "parquet":
+            if any(options.values()):
+                raise InvalidInput("Parquet tables contain whole motions: no cut, preset or root")
             return write_dataset(self.store, names, Path(folder), progress)
-        return write_files(self.store, names, Path(folder), to, progress)
+        return write_files(self.store, names, Path(folder), to, progress, **options)
 
     # --- history --------------------------------------------------------------------------
 

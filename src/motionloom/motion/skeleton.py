@@ -279,6 +279,8 @@ class Skeleton(FrozenArrays):
 
 def _array(name: str, value: ArrayLike, shape: tuple[int, ...], dtype) -> NDArray:
     array = np.array(value, dtype=dtype)
+    if not array.size and 0 in shape:
+        array = array.reshape(shape)  # an empty list has no width
     if array.shape != shape:
         raise InvalidInput(f"{name} must have shape {shape}; got {array.shape}")
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):

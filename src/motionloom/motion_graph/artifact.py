@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import warnings
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from motionloom.blending.examples import conform
+from motionloom.blending.examples import conform, without_body
 from motionloom.blending.transitions import RootPath
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.features import FrameDistance
@@ -115,6 +116,8 @@ def library_graph(
         segments |= {f"{name}_mirrored": value for name, value in segments.items()}
 
     def build(folder: Path, previous: Folder | None) -> None:
+        for name, why in _excluded(library, _selected(library, settings)).items():
+            warnings.warn(f"excluded {name}: {why}", stacklevel=4)
         if settings.transitions is not None:
             graph = graph_from_mogra(
                 settings.transitions,
@@ -161,16 +164,29 @@ def is_built(library: Store, settings: GraphSettings) -> bool:
 
 
 def graph_names(library: Store, settings: GraphSettings) -> list[str]:
-    """Return the names of the motions that the settings select.
+    """Return the names of the motions that the settings select, without props.
 
     The names are in library order or, if transitions are read from a file, in the order of `only`.
     """
+    names = _selected(library, settings)
+    excluded = {} if settings.transitions is not None else _excluded(library, names)
+    return [name for name in names if name not in excluded]
+
+
+def _selected(library: Store, settings: GraphSettings) -> list[str]:
     names = chosen_names(
         library, label=settings.label, only=settings.only, exclude=settings.exclude
     )
     if settings.transitions is not None and isinstance(settings.only, tuple):
         names.sort(key=list(settings.only).index)
     return names
+
+
+def _excluded(library: Store, names: Sequence[str]) -> dict[str, str]:
+    """Return the takes that have no body like the others, and what they lack."""
+    keys = {name: library.entry(name).skeleton for name in names}
+    skeletons = {key: library.skeleton(key) for key in set(keys.values())}
+    return without_body({name: skeletons[key] for name, key in keys.items()})
 
 
 def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.examples import conform
+from motionloom.blending.examples import conform, without_body
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality.measures import joint_accelerations
@@ -73,10 +73,12 @@ def matching_database(
     """
     if not motions:
         raise InvalidInput("motion matching needs at least one motion, but no motions are selected")
+    skipped = without_body({motion.name: motion.skeleton for motion in motions})
+    motions = [motion for motion in motions if motion.name not in skipped]
     for motion in motions:
         check_roles(motion)
     rate = float(settings.fps or motions[0].fps)
-    skipped = {
+    skipped |= {
         motion.name: f"too short ({motion.duration:.2f} s; at least {_LEAST_SECONDS} s is needed)"
         for motion in motions
         if motion.duration < _LEAST_SECONDS
@@ -89,7 +91,7 @@ def matching_database(
         )
     long = [long[0].resample(rate), *long[1:]]
     stored = {motion.name: motion.fps for motion in motions}
-    ready = conform(long)
+    ready = conform(long, skipped=skipped)
     contacts = [motion.contacts() for motion in ready]
     floor = contacts[0].floor
     parts = _Parts()

@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from types import NoneType
 from typing import Any
 
-import numpy as np
-
 from motionloom.configuration import is_trusted
 from motionloom.errors import LibraryError
 from motionloom.files import parse_json
@@ -89,10 +87,7 @@ def skeleton_json(skeleton: Skeleton) -> str:
 def skeleton_from(data: str) -> Skeleton | None:
     """Parse a skeleton from JSON. Return None if it is damaged."""
     try:
-        values = parse_json(data)
-        for key in ("offsets", "end_offsets"):  # JSON loses the width of an empty table
-            values[key] = np.array(values[key], dtype=np.float64).reshape(-1, 3)
-        return Skeleton(**values)
+        return Skeleton(**parse_json(data))
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -128,7 +128,16 @@ class TextIndex:
         # True if the name or labels describe the movement; "unknown" and "story 2" do not.
         self.descriptive = np.array([bool(row[3]) for row in rows], bool)
         self.takes_with: dict[str, int] = dict(self.rows("SELECT word, takes FROM vocabulary"))
+        if not all(
+            isinstance(word, str) and isinstance(count, int) and 0 < count <= len(rows)
+            for word, count in self.takes_with.items()
+        ):
+            raise LibraryError(
+                f"the text index is damaged: a word has an impossible count; {_ADVICE}"
+            )
         self._forms: dict[str, str] = dict(self.rows("SELECT word, form FROM forms"))
+        if not all(isinstance(text, str) for pair in self._forms.items() for text in pair):
+            raise LibraryError(f"the text index is damaged: a form is not a string; {_ADVICE}")
 
     def __len__(self) -> int:
         return len(self.names)
@@ -240,11 +249,6 @@ def open_index(
     except _NotBuilt:
         pass
     _OPEN.pop(library, None)
-    # Compute captions first, because an artifact must not be built while another is being built.
-    captions = table.caption_table(library, workers=workers, progress=progress)
-    for old in artifacts.list():  # indexes for earlier labels and synonyms
-        if old.kind == KIND:
-            artifacts.delete(KIND, old.key)
 
     def build(folder: Path, previous: Folder | None) -> None:
         takes, descriptions, statistics = _takes(library, captions, synonyms)
@@ -254,7 +258,15 @@ def open_index(
             write_takes(connection, takes, _forms(library, takes, synonyms))
         _save_learned(folder, learned)
 
-    return artifacts.derive(KIND, options, build=build, read=read)
+    with library.writing():  # captions, labels and motions stay the same
+        # Compute captions first, because an artifact must not be built while another is being
+        # built.
+        captions = table.caption_table(library, workers=workers, progress=progress)
+        options["words"] = _words_digest(library)
+        for old in artifacts.list():  # indexes for earlier labels and synonyms
+            if old.kind == KIND:
+                artifacts.delete(KIND, old.key)
+        return artifacts.derive(KIND, options, build=build, read=read)
 
 
 class _NotBuilt(Exception):

@@ -412,7 +412,7 @@ def locate(
         options = []
         for event in events:
             answered = sum(w for word, w in weight.items() if word in event.words)
-            if answered >= _LEAST * total:
+            if answered > 0.0 and answered >= _LEAST * total:
                 # Labels written by people come before captions found by rules.
                 value = answered / total + _BY_HAND * (event.source == "label")
                 fits = _same_action(event, part) and not differs(event, part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from click.exceptions import Exit
 
@@ -51,7 +51,7 @@ def convert(
     from motionloom.formats import save
     from motionloom.formats.presets import convert, save_options
 
-    jobs, failed = _jobs(paths[:-1], Path(paths[-1]), settings.to)
+    jobs, failed = _jobs(paths[:-1], Path(paths[-1]), settings)
     check_targets(jobs)
     conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
     for out in {out.suffix: out for _, out in jobs}.values():
@@ -65,12 +65,16 @@ def convert(
         target = load_character(settings.character)
     written: list[str] = []
     reports: dict[str, QualityReport] = {}
+    left_out: dict[str, str] = {}  # takes that were not converted, by file
     with progress("converting", len(jobs), quiet=json) as advance:
         for source, out in jobs:
             try:
+                given = _read(source, settings)
+                left_out |= _left_out(source, given, settings)
                 motion = convert(
-                    _read(source, settings),
+                    given,
                     fps=settings.fps, onto=target, clean=settings.clean, preset=settings.preset,
+                    root=settings.root,
                 )  # fmt: skip
                 save(motion, out, **save_options(out, **conventions))
                 written.append(str(out))
@@ -84,15 +88,34 @@ def convert(
             advance()
     if json:
         quality = {out: report.to_json() for out, report in reports.items()}
-        print_json({"files": written, "failed": failed} | ({"quality": quality} if quality else {}))
+        result = {"files": written, "failed": failed, "left_out": left_out}
+        print_json(result | ({"quality": quality} if quality else {}))
     else:
         remark(f"wrote {written[0] if len(written) == 1 else f'{len(written)} files'}")
         _print_reports(reports, details=details)
+        for file, text in left_out.items():
+            remark(f"warning: {file}: {text}")
         for failure in failed:
             print_failure(failure)
         print_left_out_files(path for path in paths[:-1] if Path(path).is_dir())
     if failed:
         raise Exit(1)
+
+
+def _left_out(source: str, motion: Motion | Markers, settings: ConvertSettings) -> dict[str, str]:
+    """Return a warning, by file, if a file has takes that are not converted."""
+    from motionloom.formats import takes_in
+
+    many = any("Choose one with the option" in text for text in motion.origin.warnings)
+    if settings.animation is not None or not many or not Path(source).is_file():
+        return {}
+    takes = [take.name for take in takes_in(source)]
+    if len(takes) < 2:
+        return {}
+    return {
+        source: f"1 of {len(takes)} takes was converted. --animation all converts all of them: "
+        f"{', '.join(takes[:8])}{', ...' if len(takes) > 8 else ''}"
+    }
 
 
 def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
@@ -110,20 +133,29 @@ def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
 
 
 def _jobs(
-    sources: list[str], out: Path, suffix: str | None
+    sources: list[str], out: Path, settings: ConvertSettings
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
     """Return (source, target) pairs that preserve the folder structure, and unreadable folders."""
     from motionloom.formats import FORMATS
     from motionloom.formats.registry import instead_of
 
-    inputs, failed = [], []
+    suffix = settings.to
+    given, failed = [], []
     for source in sources:
         if Path(source).is_dir():
             motions, unreadable = motions_in(Path(source), exclude=out)
-            inputs += motions
+            given += motions
             failed += unreadable
         else:
-            inputs.append((source, _stem(source)))
+            given.append((source, _stem(source)))
+    inputs = []
+    for source, stem in given:
+        try:
+            inputs += _takes(source, stem) if settings.animation == "all" else [(source, stem)]
+        except (MotionloomError, OSError) as error:
+            if len(given) == 1:
+                raise
+            failed.append({"file": source, "reason": str(error)})
     if not inputs:
         raise InvalidInput(f"no motions in {', '.join(sources)}")
     if out.suffix.lower() in FORMATS and not out.is_dir():
@@ -144,6 +176,14 @@ def _jobs(
     return [(source, out / f"{stem}{ending}") for source, stem in inputs], failed
 
 
+def _takes(source: str, stem: str) -> list[tuple[str, str]]:
+    """Return the address and the output name of every take of a file."""
+    from motionloom.formats import takes_in
+
+    names = [take.name for take in takes_in(source)]
+    return [(f"{source}/{name}", f"{stem}/{name}") if name else (source, stem) for name in names]
+
+
 def _stem(source: str) -> str:
     """Return the output name for a file, a library motion, or a segment of either."""
     if Path(source).exists():
@@ -157,14 +197,19 @@ def _stem(source: str) -> str:
 
 def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
     """Read the motion to convert. If only the format changes, all joints are kept."""
-    from motionloom.formats import is_marker_file, load_markers
+    from motionloom.formats import is_marker_file, load_markers, split_take
     from motionloom.motion.segment import split_segment
 
+    given: dict[str, Any] = {} if settings.from_unit is None else {"unit": settings.from_unit}
     if is_marker_file(Path(source)):
-        return load_markers(source)
-    is_file = Path(source).is_file() or Path(split_segment(source)[0]).is_file()
-    changed = settings.preset or settings.onto or settings.character or settings.clean
-    same_body = not changed
+        return load_markers(source, **given)
+    is_file = split_take(Path(split_segment(source)[0]))[0].is_file() or Path(source).is_file()
+    changed = (settings.preset, settings.onto, settings.character, settings.clean, settings.root)
+    same_body = not any(changed)
+    animation = None if settings.animation == "all" else settings.animation
     return motion_from(
-        source, LoadSettings(roles=settings.roles, keep_carrier=is_file and same_body)
+        source,
+        LoadSettings(
+            roles=settings.roles, keep_carrier=is_file and same_body, animation=animation, **given
+        ),
     )

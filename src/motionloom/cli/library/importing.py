@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,6 +65,21 @@ def export(
     to: Annotated[
         str, Option("Format of the motion files, one per motion.", metavar="SUFFIX")
     ] = "bvh",
+    cut: Annotated[
+        str | None,
+        Option("Cut takes at labeled segments or at pauses.", metavar="labels|pauses"),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        Option("Use the unit, up axis, joint names and root bone of a program.", metavar="PROGRAM"),
+    ] = None,
+    root: Annotated[
+        str | None,
+        Option(
+            "Put the travel over the floor into a root bone, or remove it.",
+            metavar="bone|in-place",
+        ),
+    ] = None,
     parquet: Annotated[
         bool,
         Option(
@@ -82,11 +98,15 @@ def export(
     chosen: dict[str, Any] = motion_choice(choice)
     count = len(library.select(**chosen))
     with progress("exporting", count) as advance:
-        library.export(folder, to="parquet" if parquet else to, **chosen, progress=advance)
+        files = library.export(
+            folder, to="parquet" if parquet else to, cut=cut, preset=preset, root=root, **chosen,
+            progress=advance,
+        )  # fmt: skip
     if json:
-        print_json({"folder": str(folder), "motions": count})
+        print_json({"folder": str(folder), "motions": count, "files": len(files)})
     else:
-        remark(f"{counted(count, 'motion')} written to {folder}")
+        parts = f" as {counted(len(files) - 1, 'part')}" if cut else ""  # without labels.csv
+        remark(f"{counted(count, 'motion')} written to {folder}{parts}")
 
 
 def _as_dict(report: ImportReport, lib: Library) -> dict:
@@ -101,6 +121,7 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
         "labels_without_file": len(report.unmatched_labels),
         "left_out": dict(report.left_out),
         "carriers": dict(report.carriers),
+        "unusual_heights": dict(report.unusual_heights),
         "library": {
             "path": str(lib.path),
             "motions": len(lib),
@@ -126,6 +147,11 @@ def _print_report(report: ImportReport, lib: Library) -> None:
         remark(f"skipped  {line}")
     for names, count in report.carriers.items():
         remark(f"root     the hips, not {names} above them, in {counted(count, 'file')}")
+    for height, motions in _by_height(report.unusual_heights).items():
+        remark(
+            f"height   {height} m in {counted(len(motions), 'motion')} ({motions[0]}"
+            f"{', ...' if len(motions) > 1 else ''}): if that is wrong, import again with --unit"
+        )
     changed = f", {report.replaced} of them changed" if report.replaced else ""
     remark(f"added    {report.added}{changed} ({report.frames} frames)")
     remark(f"skipped  {report.skipped} unchanged")
@@ -136,6 +162,14 @@ def _print_report(report: ImportReport, lib: Library) -> None:
     )
     if lib.store.files.remote:
         remark(f"store    {lib.store.files.address}")
+
+
+def _by_height(heights: Mapping[str, float]) -> dict[str, list[str]]:
+    """Group motions by height, rounded to two digits."""
+    groups: dict[str, list[str]] = {}
+    for name, height in sorted(heights.items()):
+        groups.setdefault(f"{height:.2g}", []).append(name)
+    return groups
 
 
 def _spell(seconds: float) -> str:

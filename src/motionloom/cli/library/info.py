@@ -41,7 +41,7 @@ def info(
     from motionloom.formats.report import motion_facts
 
     motion = motion_from(file, settings)
-    facts = motion_facts(motion)
+    facts = motion_facts(motion) | {"takes": _takes(file)}
     if json:
         print_json(facts)
     else:
@@ -164,6 +164,9 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
         ("roles", f"{len(facts['roles'])} by {facts['role_scheme']}"),
         ("missing roles", ", ".join(facts["missing_roles"]) or "none"),
     ]
+    takes = facts["takes"]
+    if len(takes) > 1:
+        rows.insert(1, ("takes", f"{len(takes)} in this file; {facts['name']} is shown here"))
     if facts["carrier"]:
         rows.append(("above the hips", ", ".join(facts["carrier"]["names"])))
     rows += [("repaired", repair) for repair in facts["repairs"]]
@@ -171,6 +174,31 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
     print_columns([(styled(key, "bold"), value) for key, value in rows])
     for line in _joint_tree(motion):
         print(line)
+    if len(takes) > 1:
+        _print_takes(takes)
+
+
+def _takes(file: str) -> list[dict[str, Any]]:
+    """Return the takes of a file as JSON-compatible data, or an empty list for a library's take."""
+    from motionloom.formats import takes_in
+
+    if not Path(file).is_file():
+        return []
+    return [vars(take) for take in takes_in(file)]
+
+
+def _print_takes(takes: list[dict[str, Any]]) -> None:
+    """List the takes of a file that has several."""
+    heads = ("take", "joints", "seconds")
+    rows = [
+        (
+            take["name"],
+            str(take["joints"] or ""),
+            "" if take["seconds"] is None else f"{take['seconds']:.2f}",
+        )
+        for take in takes
+    ]
+    print_columns([tuple(styled(head, "bold") for head in heads), *rows], right=(1, 2))
 
 
 def _joint_tree(motion: Motion) -> list[str]:

@@ -51,6 +51,8 @@ def fat_graph(
         check_picture(inspect)
     changes = [_change(text) for text in steer or ()]
     graph = open_library(library).fat_graph(settings)
+    for name, why in graph.skipped.items():
+        remark(f"excluded {name}: {why}")
     if output is None:
         _print_info(graph, json)
         return

@@ -187,10 +187,6 @@ def _expected(likely: Array, start: Array, step: Array) -> tuple[Array, Array]:
 
 
 _ROUNDS = 100
-# Radius of subtractive clustering relative to the median distance between nearest neighbors. The
-# paper gives no radius; with this one, dances of the length and tempo of its dances form about as
-# many groups.
-_RADIUS = 0.74
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,12 +281,9 @@ def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
 
 
 def usual_radius(apart: Array) -> float:
-    """Return 0.74 times the median distance to the nearest neighbor.
-
-    Distances are roots of differences.
-    """
+    """Return the median distance to the nearest neighbor. Distances are roots of differences."""
     nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
-    return max(_RADIUS * float(np.sqrt(np.median(nearest))), 1e-9)
+    return max(float(np.sqrt(np.median(nearest))), 1e-9)
 
 
 def subtractive(
@@ -306,7 +299,7 @@ def subtractive(
         (15).
     radius : float, optional
         Radius of influence of a movement, r in the paper, in units of the root of `differences`.
-        Default: 0.74 times the median distance between nearest neighbors.
+        Default: the median distance to the nearest neighbor.
     squash : float
         Radius around a center in which other centers are discouraged, as a multiple of `radius`; s
         in the paper. It must be greater than 1.
@@ -400,7 +393,8 @@ def grouped_movements(
     apart = movement_differences(movements, how)
     if settings.grouping.groups is not None:
         return apart, k_medoids(apart, settings.grouping.groups, seed=settings.grouping.seed)
-    return apart, subtractive(apart, radius=settings.grouping.radius)
+    radius = settings.grouping.radius * usual_radius(apart)
+    return apart, subtractive(apart, radius=radius)
 
 
 def learned_graph(

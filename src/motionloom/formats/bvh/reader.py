@@ -7,9 +7,10 @@ as in Blender.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,14 @@ from motionloom.formats.conventions import (
     with_user_roles,
 )
 from motionloom.formats.inference import Unit, infer_unit, infer_up, is_tpose_frame, unit_from
+from motionloom.formats.takes import FileTake, choices, named_takes
 from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.segment import FASTEST, SLOWEST
+
+
+class SeveralFigures(MotionFormatError):
+    """Error for a file with several figures, if none is chosen."""
 
 
 class Figure:
@@ -250,7 +257,7 @@ def read(
     unit: str | float | None = None,
     fps: float | None = None,
     up: str | None = None,
-    skeleton: str | None = None,
+    skeleton: str | int | None = None,
     roles: str | Path | Mapping[str, str] | None = None,
     tpose: bool | None = None,
     partial: bool = False,
@@ -268,6 +275,37 @@ def read(
     nodes, table = _one_figure(nodes, table, skeleton, path)
     layout = plain or Layout(nodes)
     return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
+
+
+def takes(path: str | Path) -> list[FileTake]:
+    """List the figures of a BVH file."""
+    path = Path(path)
+    repairs = started(path, up=None, fps=None, strict=False)
+    text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
+    nodes = read_hierarchy(text.hierarchy, 1, path, repairs)
+    roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
+    names = [nodes[index].name for index in roots]
+    listed = [
+        FileTake(skeleton=which, joints=sum(node.kind != "end" for node in nodes[first:last]))
+        for which, first, last in zip(choices(names), roots, [*roots[1:], len(nodes)], strict=True)
+    ]
+    return named_takes(listed, [""] * len(roots), names)
+
+
+def read_takes(
+    path: str | Path, **options: Any
+) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
+    """Read all figures of a BVH file. Most files have one, so they are not listed first."""
+    try:
+        yield FileTake(), read(path, **options)
+        return
+    except SeveralFigures:
+        pass
+    for take in takes(path):
+        try:
+            yield take, read(path, skeleton=take.skeleton, **options)
+        except MotionFormatError as error:
+            yield take, error
 
 
 def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) -> Motion:
@@ -288,11 +326,6 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
         motion = replace(motion[1:], skeleton=replace(motion.skeleton, rest=rest))
     scale = infer_unit(motion.skeleton) if unit is None else Unit(unit_from(unit), "given")
     warnings += [scale.warning] if scale.warning else []
-    if frame_time >= 1.0:
-        warnings.append(
-            f"Frame Time is {frame_time:g} s. If the file means milliseconds or frames per "
-            f"second, set the rate with fps"
-        )
     origin = replace(
         repairs.origin("bvh", scale, up=up, frame_time=frame_time, warnings=warnings),
         tpose_frame=0 if is_tpose else None,
@@ -308,20 +341,23 @@ def _one_figure(nodes, table, root, path):
     roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
     names = [nodes[index].name for index in roots]
     if root is None and len(roots) > 1:
-        raise MotionFormatError(
+        raise SeveralFigures(
             f"the file contains {len(roots)} figures, with roots {', '.join(map(repr, names))}; "
             f"choose one with the option skeleton",
             path=path,
             line=nodes[roots[1]].line,
         )
+    number = names.index(root) if root in names else 0
     if root is not None and root not in names:
-        raise MotionFormatError(
-            f"no ROOT is called {root!r}. Roots in the file: {', '.join(map(repr, names))}",
-            path=path,
-        )
+        number = int(root) if str(root).isdecimal() else -1
+        if not 0 <= number < len(roots):
+            raise MotionFormatError(
+                f"no ROOT is called {root!r}. Roots in the file: {', '.join(map(repr, names))}",
+                path=path,
+            )
     if len(roots) == 1:
         return nodes, table
-    first = roots[names.index(root)]
+    first = roots[number]
     last = min([index for index in roots if index > first], default=len(nodes))
     skipped = sum(len(node.channels) for node in nodes[:first])
     width = sum(len(node.channels) for node in nodes[first:last])
@@ -350,9 +386,11 @@ def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
         value = float(number)
     except ValueError:
         value = float("nan")
-    if not (1e-5 <= value <= 1e5):
+    if not 1.0 / FASTEST <= value <= 1.0 / SLOWEST:
         raise MotionFormatError(
-            f"Frame Time must be seconds per frame, found {word[:40]!r}; set the rate with fps",
+            f"Frame Time must be seconds per frame, at most {1.0 / SLOWEST:g}; found "
+            f"{word[:40]!r}. If the file means milliseconds or frames per second, set the rate "
+            f"with fps",
             path=path,
             line=text.frame_time_line,
         )

@@ -11,6 +11,7 @@ The reader supports three byte orders, integer and floating-point data, any firs
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,9 @@ from motionloom.motion import Markers
 
 _FARTHEST = 1e5  # meters; points farther away are treated as errors
 _BODY = (0.7, 2.6)  # meters: extent of the markers on a body, from only the legs to a T-pose
+# Parameters of the group POINT that list the labels of values that are not positions.
+_MODEL_OUTPUTS = {"ANGLES", "FORCES", "MOMENTS", "POWERS", "REACTIONS", "SCALARS"}
+_MODEL_OUTPUT_NAME = re.compile(r"[a-z](Angles?|Moments?|Forces?|Powers?|GRF|GRM)$")
 _UNIT_WORDS = {
     **UNITS,
     **dict.fromkeys(("meter", "meters", "metre", "metres"), 1.0),
@@ -79,15 +83,21 @@ def read(
     head = read_header(data, path, repairs)
     layout = data_layout(data, head, path, repairs)
     labels = _labels(head, layout.points, repairs)
-    raw = _points(data, head, layout, path, repairs, partial)
+    outputs = _model_outputs(head, labels)
+    labels, columns = _chosen(labels, subject, unlabeled, outputs, path)
+    raw = _points(data, head, layout, path, repairs, partial)[:, columns]
     if not layout.is_float:
         given = _unit_word(head) if unit is None else unit_from(unit)
         raw *= _scale(head, raw, given, path, repairs)
     if zero_gaps:
         raw[(raw == 0.0).all(axis=-1)] = np.nan
-    labels, columns = _chosen(labels, subject, unlabeled, path)
-    raw = raw[:, columns]
     warnings = _warnings(layout, raw)
+    if outputs:
+        some = ", ".join(sorted(outputs)[:4]) + (", ..." if len(outputs) > 4 else "")
+        warnings.append(
+            f"{len(outputs)} of the points are outputs of a biomechanical model, such as angles "
+            f"and moments, not positions; they were skipped ({some})"
+        )
     if is_rough(data, head, layout):
         warnings.append(
             "points jump from frame to frame, so the data may be misread; check them before use"
@@ -230,12 +240,33 @@ def _labels(head: C3dHeader, points: int, repairs: Repairs) -> list[str]:
     return labels
 
 
-def _chosen(labels, subject, unlabeled, path) -> tuple[list[str], list[int]]:
+def _model_outputs(head: C3dHeader, labels: Sequence[str]) -> set[str]:
+    """Return the points that hold angles, moments, forces, powers or scalars.
+
+    Programs such as Vicon's list them in POINT:ANGLES, POINT:MOMENTS, ... Files from which the
+    lists were lost still have the names of Plug-in Gait (``LKneeAngles``). POINT:MODELED_MARKERS
+    are positions, so they are read.
+    """
+    listed: set[str] = set()
+    for group, name in head.parameters:
+        if group == "POINT" and name.rstrip("0123456789") in _MODEL_OUTPUTS:
+            listed.update(label.strip() for label in head.strings(group, name))
+    plain = {label.rpartition(":")[2] for label in listed} - {""}
+    return {
+        label
+        for label in labels
+        if label in listed
+        or label.rpartition(":")[2] in plain
+        or _MODEL_OUTPUT_NAME.search(label.rpartition(":")[2])
+    }
+
+
+def _chosen(labels, subject, unlabeled, outputs, path) -> tuple[list[str], list[int]]:
     """Select the labels and columns to read, and remove the prefix of a single subject."""
     kept = [
         column
         for column, label in enumerate(labels)
-        if unlabeled or not re.match(r"\*\d*", label.rpartition(":")[2])
+        if label not in outputs and (unlabeled or not re.match(r"\*\d*", label.rpartition(":")[2]))
     ]
     subjects = list(dict.fromkeys(labels[column].rpartition(":")[0] for column in kept))
     if subject is not None:
@@ -246,6 +277,12 @@ def _chosen(labels, subject, unlabeled, path) -> tuple[list[str], list[int]]:
             )
         kept = [column for column in kept if labels[column].rpartition(":")[0] == subject]
         subjects = [subject]
+    if not kept and outputs:
+        raise MotionFormatError(
+            f"the file has no markers: {len(outputs)} of its {len(labels)} points are outputs of a "
+            "biomechanical model, such as angles and moments",
+            path=path,
+        )
     if not kept:
         raise MotionFormatError(
             f"none of the {len(labels)} points has a label; set unlabeled to read them",

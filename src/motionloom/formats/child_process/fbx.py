@@ -14,6 +14,7 @@ OURS = "motionloom"  # creator name in files written by motionloom
 _ROOM = 4_000_000  # joints times frames that any file may have
 _GROWTH = 64  # the same limit for files with many keys, per key
 _MOST_NODES = 10_000
+_FIGURE = 4  # joints of a figure beside the largest; smaller trees are controls and props
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible key rates, in keys per second
 _EVEN = 0.02  # tolerance of key times, as a fraction of a frame
 
@@ -41,72 +42,151 @@ REFUSED = UnreadableFbx
 
 
 def read(request: dict) -> dict:
-    """Read a file. The request has the keys path, skeleton, animation, fps, meshes and output."""
+    """Read a file. The request has the keys path, skeleton, animation, fps, takes, meshes, output.
+
+    With takes ``"list"``, list all takes instead of reading one; with ``"all"``, also read them.
+    """
     import ufbx
 
-    scene = _kept(
-        ufbx.load_file(
-            request["path"],
-            target_axes=ufbx.axes_right_handed_y_up,
-            target_unit_meters=1.0,
-            inherit_mode_handling=ufbx.InheritModeHandling.COMPENSATE,
-            ignore_geometry=not request["meshes"],
-            ignore_embedded=not request["meshes"],
-            load_external_files=False,
-            generate_missing_normals=True,
+    file = _File(ufbx, request)
+    if not request.get("takes"):
+        arrays: dict = {}
+        facts = file.take(
+            _stack(file.stacks, request["animation"]), request["skeleton"], request["fps"], arrays
         )
-    )
-    nodes = _items(scene.nodes)
-    if len(nodes) > _MOST_NODES:
-        raise UnreadableFbx(f"the file has {len(nodes)} nodes; the limit is {_MOST_NODES}")
-    place = {node.element_id: number for number, node in enumerate(nodes)}
-    owners = [_kept(node.parent) for node in nodes]
-    parents = [-1 if owner is None else place[owner.element_id] for owner in owners]
-    stacks = _items(scene.anim_stacks)
-    stack = _stack(stacks, request["animation"])
-    animated = set() if stack is None else _animated(stack, place)
-    helpers = {number for number, node in enumerate(nodes) if node.is_scale_helper}
-    bones = _bones(scene, nodes, place) or animated
-    bones = {parents[node] if node in helpers else node for node in bones} - {0}
-    if not bones:
-        raise UnreadableFbx(
-            "the file has no skeleton, because it has no limb node, no skin and no animated node"
-        )
-    groups = _groups(sorted(bones), parents, [node.element_id for node in nodes])
-    joints, others = _chosen(groups, nodes, request["skeleton"])
-    joints = [node for node in joints if node not in helpers]
-    chain = _with_ancestors(joints, parents)
-    moves = bool(animated & set(chain))
-    declared = float(_kept(scene.settings).frames_per_second)
-    keys = _longest_keys(scene) if moves else np.zeros(0)
-    times, fps = _times(stack, keys, declared, request["fps"], len(chain))
-    places, turns = _evaluated(ufbx, stack if moves else None, nodes, chain, joints, parents, times)
-    ours = str(_kept(scene.metadata).creator).startswith(OURS)
-    above = [_joint_above(node, joints, parents) for node in joints]
-    ends = [
-        number
-        for number, node in enumerate(joints)
-        if number and number not in above and _marked(nodes[node])
-    ]
-    arrays = {"places": places, "turns": turns, "rest": _rest(nodes, joints, ours)}
-    facts = {
-        "names": [nodes[node].name for node in joints],
-        "parents": above,
-        "ends": ends,
-        "fps": fps,
-        "start": float(times[0]),
-        "unit": float(_kept(scene.settings).original_unit_meters),
-        "up": _up(scene),
-        "animated": moves,
-        "animations": [stack.name for stack in stacks],
-        "animation": "" if stack is None else stack.name,
-        "skeletons": others,
-        "version": int(_kept(scene.metadata).version),
-    }
-    if request["meshes"]:
-        facts["meshes"] = _meshes(scene, nodes, place, joints, parents, arrays)
+        if request["meshes"]:
+            facts["meshes"] = _meshes(
+                file.scene, file.nodes, file.place, facts.pop("nodes"), file.parents, arrays
+            )
+        facts.pop("nodes", None)
+        np.savez(request["output"], **arrays)
+        return facts
+    arrays, takes = {}, []
+    for number, (stack, group) in enumerate(file.takes()):
+        about: dict = {
+            "animation": -1 if stack is None else file.stacks.index(stack),
+            "skeleton": file.groups.index(group) if group in file.groups else 0,
+            "joints": len(group),
+            "seconds": 0.0 if stack is None else float(stack.time_end - stack.time_begin),
+        }
+        if request["takes"] == "all":
+            own: dict = {}
+            try:
+                about["facts"] = file.take(stack, about["skeleton"], request["fps"], own)
+                about["facts"].pop("nodes")
+            except UnreadableFbx as refusal:
+                about["refused"] = str(refusal)
+            arrays |= {f"{number} {name}": array for name, array in own.items()}
+        takes.append(about)
     np.savez(request["output"], **arrays)
-    return facts
+    return {
+        "takes": takes,
+        "animations": [stack.name for stack in file.stacks],
+        "skeletons": [file.nodes[group[0]].name for group in file.groups],
+    }
+
+
+class _File:
+    """An open scene: its nodes, animation stacks and skeletons."""
+
+    def __init__(self, ufbx, request: dict) -> None:
+        self.ufbx = ufbx
+        self.scene = _kept(
+            ufbx.load_file(
+                request["path"],
+                target_axes=ufbx.axes_right_handed_y_up,
+                target_unit_meters=1.0,
+                inherit_mode_handling=ufbx.InheritModeHandling.COMPENSATE,
+                ignore_geometry=not request["meshes"],
+                ignore_embedded=not request["meshes"],
+                load_external_files=False,
+                generate_missing_normals=True,
+            )
+        )
+        nodes = self.nodes = _items(self.scene.nodes)
+        if len(nodes) > _MOST_NODES:
+            raise UnreadableFbx(f"the file has {len(nodes)} nodes; the limit is {_MOST_NODES}")
+        self.place = {node.element_id: number for number, node in enumerate(nodes)}
+        owners = [_kept(node.parent) for node in nodes]
+        self.parents = [-1 if owner is None else self.place[owner.element_id] for owner in owners]
+        self.stacks = _items(self.scene.anim_stacks)
+        self.moved = [_animated(stack, self.place) for stack in self.stacks]
+        self.helpers = {number for number, node in enumerate(nodes) if node.is_scale_helper}
+        bones = _bones(self.scene, nodes, self.place)
+        self.skinned = bool(bones)
+        self.groups = self._trees(bones)
+
+    def _trees(self, bones: set[int]) -> list[list[int]]:
+        parents = self.parents
+        bones = {parents[node] if node in self.helpers else node for node in bones} - {0}
+        return _groups(sorted(bones), parents, [node.element_id for node in self.nodes])
+
+    def takes(self) -> list:
+        """Return the pairs of a stack and a skeleton that it moves, or the default pair."""
+        takes = []
+        for number, stack in enumerate(self.stacks):
+            for group in self.groups or self._trees(self.moved[number]):
+                if self.is_figure(group) and self.moved[number] & set(
+                    _with_ancestors(group, self.parents)
+                ):
+                    takes.append((stack, group))
+        if takes:
+            return takes
+        stack = _stack(self.stacks, None)
+        self.groups = self.groups or self._trees(set() if stack is None else self._moved(stack))
+        return [(stack, max(self.groups, key=len))] if self.groups else []
+
+    def is_figure(self, group: list[int]) -> bool:
+        """Return whether bones form a figure of their own, not a control of another one."""
+        largest = max(map(len, self.groups), default=0)
+        return len(group) >= min(_FIGURE, largest)
+
+    def _moved(self, stack) -> set[int]:
+        return self.moved[self.stacks.index(stack)]
+
+    def take(self, stack, skeleton, fps: float | None, arrays: dict) -> dict:
+        """Evaluate one skeleton in one animation, and add its arrays to `arrays`."""
+        nodes, parents, scene = self.nodes, self.parents, self.scene
+        animated = set() if stack is None else self._moved(stack)
+        groups = self.groups if self.skinned else self._trees(animated)
+        if not groups:
+            raise UnreadableFbx(
+                "the file has no skeleton, because it has no limb node, no skin and no animated "
+                "node"
+            )
+        joints, others = _chosen(groups, nodes, skeleton)
+        joints = [node for node in joints if node not in self.helpers]
+        chain = _with_ancestors(joints, parents)
+        moves = bool(animated & set(chain))
+        declared = float(_kept(scene.settings).frames_per_second)
+        keys = _longest_keys(stack) if moves else np.zeros(0)
+        times, fps = _times(stack, keys, declared, fps, len(chain))
+        places, turns = _evaluated(
+            self.ufbx, stack if moves else None, nodes, chain, joints, parents, times
+        )
+        ours = str(_kept(scene.metadata).creator).startswith(OURS)
+        above = [_joint_above(node, joints, parents) for node in joints]
+        ends = [
+            number
+            for number, node in enumerate(joints)
+            if number and number not in above and _marked(nodes[node])
+        ]
+        arrays |= {"places": places, "turns": turns, "rest": _rest(nodes, joints, ours)}
+        return {
+            "nodes": joints,
+            "names": [nodes[node].name for node in joints],
+            "parents": above,
+            "ends": ends,
+            "fps": fps,
+            "start": float(times[0]),
+            "unit": float(_kept(scene.settings).original_unit_meters),
+            "up": _up(scene),
+            "animated": moves,
+            "animations": [stack.name for stack in self.stacks],
+            "animation": "" if stack is None else stack.name,
+            "skeletons": others,
+            "version": int(_kept(scene.metadata).version),
+        }
 
 
 def _up(scene) -> str:
@@ -149,9 +229,13 @@ def _animated(stack, place: dict[int, int]) -> set[int]:
     return nodes
 
 
-def _longest_keys(scene) -> np.ndarray:
-    """Return the key times of the curve with the most keys."""
-    curves = [_kept(curve.keyframes) for curve in _items(scene.anim_curves)]
+def _longest_keys(stack) -> np.ndarray:
+    """Return the key times of the stack's curve with the most keys."""
+    curves = []
+    for layer in _items(stack.layers):
+        for prop in _items(layer.anim_props):
+            found = [c for c in _items(_kept(prop.anim_value).curves) if c is not None]
+            curves += [_kept(curve.keyframes) for curve in found]
     longest = max(curves, key=len, default=())
     return np.array([longest[number].time for number in range(len(longest))])
 
@@ -190,17 +274,20 @@ def _groups(bones: list[int], parents: list[int], in_file: list[int]) -> list[li
 
 
 def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str]]:
-    """Return the joints of the skeleton with this root or namespace, or of the largest skeleton."""
+    """Return the joints of the skeleton with this root, namespace or number, or of the largest."""
     names = [nodes[group[0]].name for group in groups]
     if wanted is not None:
         spaces = [name.rpartition(":")[0] for name in names]
         if wanted not in names and wanted in spaces:
             wanted = names[spaces.index(wanted)]
-        if wanted not in names:
+        if wanted in names:
+            return groups[names.index(wanted)], names
+        number = int(wanted) if str(wanted).isdecimal() else -1
+        if not 0 <= number < len(groups):
             raise UnreadableFbx(
                 f"no skeleton is called {wanted!r}. Skeletons in the file: {', '.join(names[:20])}"
             )
-        return groups[names.index(wanted)], names
+        return groups[number], names
     largest = max(range(len(groups)), key=lambda number: len(groups[number]))
     order = [names[largest], *(name for n, name in enumerate(names) if n != largest)]
     return groups[largest], order

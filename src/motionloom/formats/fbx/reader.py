@@ -6,7 +6,7 @@ Reading needs the extra ``fbx`` (ufbx). Files are read in a separate process; se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,6 +30,7 @@ from motionloom.formats.conventions import (
 )
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
+from motionloom.formats.takes import FileTake, choices, named_takes
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
@@ -37,7 +38,7 @@ from motionloom.motion.rotations import quaternions as rot
 def read(
     path: str | Path,
     *,
-    skeleton: str | None = None,
+    skeleton: str | int | None = None,
     animation: str | int | None = None,
     fps: float | None = None,
     unit: str | float | None = None,
@@ -53,15 +54,104 @@ def read(
     file.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
-    path = repairs.path
+    request = {"skeleton": skeleton, "animation": animation, "fps": fps}
+    facts, arrays = _scene(repairs.path, request)
+    warnings = _warnings(facts, skeleton, animation)
+    name = "" if animation is None else facts["animation"]
+    return _finished(facts, arrays, repairs, warnings, name=name, unit=unit, up=up, roles=roles)
+
+
+def takes(path: str | Path) -> list[FileTake]:
+    """List the takes of an FBX file, one for each animation stack and skeleton that it moves."""
+    facts, _ = _scene(Path(path), {"takes": "list"})
+    return _takes(facts)
+
+
+def read_takes(
+    path: str | Path,
+    *,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
+    """Read all takes of an FBX file in one process. A take that cannot be read gives its error."""
+    facts, arrays = _scene(Path(path), {"takes": "all", "fps": fps})
+    listed = _takes(facts)
+    left_out = _left_out(facts)
+    for number, (take, about) in enumerate(zip(listed, facts["takes"], strict=True)):
+        repairs = started(path, up=up, fps=fps, strict=strict)
+        if "refused" in about:
+            yield take, MotionFormatError(about["refused"], path=repairs.path)
+            continue
+        start = f"{number} "
+        own = {key[len(start) :]: value for key, value in arrays.items() if key.startswith(start)}
+        warnings = _warnings(about["facts"], "", "") + left_out
+        try:
+            yield (
+                take,
+                _finished(
+                    about["facts"], own, repairs, warnings, name=take.name, unit=unit, up=up,
+                    roles=roles,
+                ),
+            )  # fmt: skip
+        except MotionFormatError as error:
+            yield take, error
+
+
+def _scene(path: Path, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray]]:
     require_extra()
     refuse_folder(path, "an FBX file")
-    request = {"skeleton": skeleton, "animation": animation, "fps": fps, "meshes": False}
-    facts, arrays = child_result(script.__file__, path, request, library="ufbx")
-    warnings = _warnings(facts, skeleton, animation)
+    usual = {"skeleton": None, "animation": None, "fps": None, "takes": "", "meshes": False}
+    return child_result(script.__file__, path, usual | request, library="ufbx")
+
+
+def _takes(facts: dict[str, Any]) -> list[FileTake]:
+    animations, skeletons = choices(facts["animations"]), choices(facts["skeletons"])
+    rows = facts["takes"]
+    listed = [
+        FileTake(
+            animation=animations[row["animation"]] if row["animation"] >= 0 else None,
+            skeleton=skeletons[row["skeleton"]] if len(skeletons) > 1 else None,
+            joints=row["joints"],
+            seconds=row["seconds"],
+        )
+        for row in rows
+    ]
+    return named_takes(
+        listed,
+        [facts["animations"][row["animation"]] if row["animation"] >= 0 else "" for row in rows],
+        [facts["skeletons"][row["skeleton"]] if facts["skeletons"] else "" for row in rows],
+    )
+
+
+def _left_out(facts: dict[str, Any]) -> list[str]:
+    """Return a warning if no take has some of the skeletons."""
+    used = {row["skeleton"] for row in facts["takes"]}
+    names = [name for number, name in enumerate(facts["skeletons"]) if number not in used]
+    if not names:
+        return []
+    return [f"{len(names)} small or unmoved bone trees were skipped: {', '.join(names[:8])}"]
+
+
+def _finished(
+    facts: dict[str, Any],
+    arrays: dict[str, NDArray],
+    repairs: Repairs,
+    warnings: list[str],
+    *,
+    name: str,
+    unit: str | float | None,
+    up: str | None,
+    roles: str | Path | Mapping[str, str] | None,
+) -> Motion:
+    """Return the motion in meters with y up, with its name, roles and origin."""
+    path = repairs.path
     motion = _motion(facts, arrays, path, repairs)
-    name = path.stem if animation is None else facts["animation"] or path.stem
-    motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
+    motion = replace(
+        motion, skeleton=with_user_roles(motion.skeleton, roles), name=name or path.stem
+    )
     meters = facts["unit"] if unit is None else unit_from(unit)
     if not 1e-6 <= meters <= 1e6:
         raise MotionFormatError(
@@ -86,10 +176,8 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
 
     If the skeleton lacks a joint of the skin, the nearest joint above it is used.
     """
-    require_extra()
     path = Path(source)
-    request = {"skeleton": None, "animation": None, "fps": None, "meshes": True}
-    facts, arrays = child_result(script.__file__, path, request, library="ufbx")
+    facts, arrays = _scene(path, {"meshes": True})
     if not facts["meshes"]:
         raise MotionFormatError("the character has no skinned mesh", path=path)
     names = _names(facts["names"], Repairs(path))

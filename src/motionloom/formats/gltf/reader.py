@@ -29,13 +29,16 @@ from motionloom.formats.gltf.container import GltfFile
 from motionloom.formats.gltf.joint_tree import (
     JointTree,
     joint_tree,
+    node_depths,
+    node_parents,
     node_scale,
     node_transform,
     skin_members,
 )
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
-from motionloom.motion import Motion
+from motionloom.formats.takes import FileTake, choices, named_takes
+from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 
@@ -43,6 +46,15 @@ _USUAL_RATE = 30.0
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible frame rates; other key spacings are ignored
 _LATE = 0.5  # if the first key is later than this many seconds, a warning is added
 _STEADY = 0.02  # tolerance of key times in single precision, as a fraction of a frame
+_TRUNK = {"hips": "hips", "spine": "spine", "chest": "chest", "neck": "neck", "head": "head"}
+_LIMBS = {
+    "collar": "Shoulder", "shoulder": "UpperArm", "elbow": "LowerArm", "wrist": "Hand",
+    "hip": "UpperLeg", "knee": "LowerLeg", "ankle": "Foot", "foot": "Toes",
+}  # fmt: skip
+# Role to human bone of VRM.
+HUMAN_BONES = _TRUNK | {
+    f"{side}_{part}": f"{side}{name}" for side in ("left", "right") for part, name in _LIMBS.items()
+}
 _KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 
 
@@ -119,6 +131,8 @@ def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> Curves:
             file.refuse("a sampler of the animation is not an object")
         if (node, way) in curves:
             file.refuse(f"the animation has two channels for the {way} of node {node}")
+        if "input" not in sampler and "output" not in sampler:
+            continue  # some exporters of VRM Animation write empty samplers for unmoved bones
         curves[node, way] = _curve(file, sampler, way)
     return curves
 
@@ -239,8 +253,14 @@ def read(
     warnings: list[str] = []
     chosen_skin = _chosen(file, "skins", skeleton, warnings)
     chosen = _chosen(file, "animations", animation, warnings)
+    human = human_bones(file)
     if chosen_skin is not None:
         members = skin_members(file, chosen_skin)
+        # The human bones of a VRM file are part of its body even if they move no vertex.
+        if set(members) & set(human.values()):
+            members = list(dict.fromkeys([*members, *human.values()]))
+    elif human:
+        members = list(dict.fromkeys(human.values()))
     else:
         members = _animated(file, chosen)
         repairs.add(
@@ -263,6 +283,8 @@ def read(
     times, rate = steady_times(curves, fps, _stated_rate(chosen_skin))
     motion = _motion(file, tree, curves, times, rate, repairs)
     name = path.stem if skeleton is None else str((chosen_skin or {}).get("name") or path.stem)
+    if roles is None and human:
+        roles = _human_roles(human, tree, motion.skeleton)
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     meters = 1.0 if unit is None else unit_from(unit)
     motion = scaled_to_meters(to_y_up(motion, up or "y"), meters)
@@ -272,6 +294,118 @@ def read(
     scale = Unit(meters, "glTF files are in meters" if unit is None else "given")
     origin = repairs.origin("gltf", scale, up=up or "y", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
+
+
+def takes(path: str | Path) -> list[FileTake]:
+    """List the takes of a glTF file, one for each animation and skeleton that it moves."""
+    file = GltfFile(Path(path))
+    animations = file.items("animations")
+    names = [str(item.get("name", number)) for number, item in enumerate(animations)]
+    moved = [_moved_nodes(item) for item in animations]
+    figures = _figures(file)
+    skins = [str(item.get("name", number)) for number, item in enumerate(file.items("skins"))]
+    by_name, skins_by_name = choices(names), choices(skins)
+    listed, of_animations, of_skins = [], [], []
+    for number, nodes in enumerate(moved):
+        for skin, tree in figures or [(-1, nodes)]:
+            if nodes & tree:
+                listed.append(
+                    FileTake(
+                        animation=by_name[number],
+                        skeleton=skins_by_name[skin] if len(figures) > 1 else None,
+                        joints=len(nodes if skin < 0 else set(_members(file, skin))),
+                        seconds=_stated_end(file, animations[number]),
+                    )
+                )
+                of_animations.append(names[number])
+                of_skins.append("" if skin < 0 else skins[skin])
+    return named_takes(listed or [FileTake()], of_animations or [""], of_skins or [""])
+
+
+def _members(file: GltfFile, skin: int) -> list[int]:
+    return skin_members(file, file.item("skins", skin))
+
+
+def _figures(file: GltfFile) -> list[tuple[int, set[int]]]:
+    """Return one skin for each skeleton, and the nodes of the skeleton and above it.
+
+    Skins belong to the same skeleton if they share joints, or if the joints of one are below those
+    of the other, as with separate meshes for hair and clothes.
+    """
+    parents = node_parents(file)
+    node_depths(file, parents)  # raises an error for cycles
+    listed: list[tuple[int, set[int], set[int]]] = []
+    for skin in range(len(file.items("skins"))):
+        joints = set(_members(file, skin))
+        above: set[int] = set()
+        for joint in joints:
+            node = joint
+            while node >= 0 and node not in above:
+                above.add(node)
+                node = parents[node]
+        for number, (first, others, over) in enumerate(listed):
+            if joints & over or others & above:
+                listed[number] = (first, others | joints, over | above)
+                break
+        else:
+            listed.append((skin, joints, above))
+    return [(skin, above) for skin, _, above in listed]
+
+
+def _moved_nodes(animation: dict[str, Any]) -> set[int]:
+    """Return the nodes that an animation moves, without reading its curves."""
+    channels = animation.get("channels")
+    targets = [
+        channel["target"]
+        for channel in (channels if isinstance(channels, list) else [])
+        if isinstance(channel, dict) and isinstance(channel.get("target"), dict)
+    ]
+    return {
+        target["node"]
+        for target in targets
+        if isinstance(target.get("node"), int) and target.get("path") in ("translation", "rotation")
+    }
+
+
+def _stated_end(file: GltfFile, animation: dict[str, Any]) -> float | None:
+    """Return the time of the last key, as stated by the accessors."""
+    accessors, ends = file.items("accessors"), []
+    samplers = animation.get("samplers")
+    for sampler in samplers if isinstance(samplers, list) else []:
+        index = sampler.get("input") if isinstance(sampler, dict) else None
+        if isinstance(index, int) and 0 <= index < len(accessors):
+            last = accessors[index].get("max")
+            if isinstance(last, list) and last and isinstance(last[0], (int, float)):
+                ends.append(float(last[0]))
+    return max(ends, default=None)
+
+
+def human_bones(file: GltfFile) -> dict[str, int]:
+    """Return the node of each human bone of a VRM model or a VRM Animation, by bone name."""
+    extensions = file.document.get("extensions")
+    nodes = len(file.items("nodes"))
+    bones: dict[str, int] = {}
+    for name in ("VRMC_vrm", "VRMC_vrm_animation", "VRM"):
+        extension = extensions.get(name) if isinstance(extensions, dict) else None
+        humanoid = extension.get("humanoid") if isinstance(extension, dict) else None
+        listed = humanoid.get("humanBones") if isinstance(humanoid, dict) else None
+        if isinstance(listed, list):  # VRM 0
+            listed = {item.get("bone"): item for item in listed if isinstance(item, dict)}
+        for bone, item in (listed if isinstance(listed, dict) else {}).items():
+            node = item.get("node") if isinstance(item, dict) else None
+            if isinstance(bone, str) and type(node) is int and 0 <= node < nodes:
+                bones.setdefault(bone, node)
+    return bones
+
+
+def _human_roles(human: Mapping[str, int], tree: JointTree, skeleton: Skeleton) -> dict[str, str]:
+    """Return the roles of joints that are human bones."""
+    number = {node: joint for joint, node in enumerate(tree.joints)}
+    return {
+        role: skeleton.names[number[human[bone]]]
+        for role, bone in HUMAN_BONES.items()
+        if human.get(bone) in number
+    }
 
 
 def _motion(

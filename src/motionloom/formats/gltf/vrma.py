@@ -14,19 +14,15 @@ from motionloom.character import t_pose
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.formats.gltf.container import glb_bytes
+from motionloom.formats.gltf.reader import HUMAN_BONES as BONES
 from motionloom.formats.gltf.reader import read as read_gltf
+from motionloom.formats.gltf.reader import takes
 from motionloom.formats.gltf.writer import gltf_document
 from motionloom.motion import Motion
 
+__all__ = ["read", "takes", "write"]
+
 _EXTENSION = "VRMC_vrm_animation"
-_TRUNK = {"hips": "hips", "spine": "spine", "chest": "chest", "neck": "neck", "head": "head"}
-_LIMBS = {
-    "collar": "Shoulder", "shoulder": "UpperArm", "elbow": "LowerArm", "wrist": "Hand",
-    "hip": "UpperLeg", "knee": "LowerLeg", "ankle": "Foot", "foot": "Toes",
-}  # fmt: skip
-BONES = _TRUNK | {
-    f"{side}_{part}": f"{side}{name}" for side in ("left", "right") for part, name in _LIMBS.items()
-}
 _OPTIONAL = {"chest", "neck", *(f"{s}_{p}" for s in ("left", "right") for p in ("collar", "foot"))}
 
 

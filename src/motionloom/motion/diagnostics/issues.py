@@ -39,9 +39,11 @@ _DIP_LIMIT = 1.0
 _FLIES = (0.7, 1.5)
 _TOO_FAST = 2.6
 _FACTORS = (2.0, 3.0, 4.0)  # factors by which a stated rate may be too high
-_SPLAYED = 1.0  # median distance between the ankles along the hip line, in leg lengths
+# Median distance between the ankles along the hip line, beyond that of the hips, in leg lengths.
+_SPLAYED = 0.8
 _LEG = ("hip", "knee", "ankle", "foot")
 _SLIDE_LIMIT = 0.08  # meters per contact
+_FLOATING = 0.175  # meters; a body that is higher above the floor is an error
 Array = NDArray[np.float64]
 _LONGEST_FLIP = 0.2  # seconds; a longer flip hides too much motion to interpolate
 
@@ -53,8 +55,8 @@ class Issue:
     Attributes
     ----------
     code : str
-        Kind of issue: ``unit, up, tpose, rate, sides, jumps, twists, floor, roles,
-        carrier, bones, slide, reader``.
+        Kind of issue: ``unit, up, tpose, rate, jitter, sides, jumps, twists, floor, drift,
+        roles, carrier, bones, slide, reader``.
     severity : {"error", "warning", "info"}
         An error needs a repair and a warning needs a second look; info is for reference.
     message : str
@@ -142,11 +144,11 @@ def _rate(measured: Measurements) -> Issue | None:
     """Check the frame rate; a body in flight falls at 1 g, or at 4 g if played at double speed.
 
     Without a flight phase, the evidence is weaker: the ground can push but not pull, which limits
-    downward and sideways accelerations. Jitter also exceeds these limits, so in this case the issue
-    is only a warning and suggests no other rate.
+    downward and sideways accelerations. Mild jitter also exceeds these limits, so in this case the
+    issue is only a warning and suggests no other rate.
     """
-    if measured.acceleration is None:
-        return None
+    if measured.acceleration is None or measured.jitter is not None:
+        return None  # the accelerations of a body that jitters say nothing about the rate
     fps, flight = measured.motion.fps, measured.flight_gravity or 0.0
     if _FLIES[0] < flight < _FLIES[1]:
         return None  # the body falls at about 1 g: the rate is right
@@ -182,6 +184,17 @@ def _rate(measured: Measurements) -> Issue | None:
     )
 
 
+def _jitter(measured: Measurements) -> Issue | None:
+    if measured.jitter is None:
+        return None
+    return Issue(
+        "jitter",
+        "warning",
+        f"the joints shake by {1000 * measured.jitter:.0f} mm from frame to frame",
+        "smooth the take where it was captured, or capture it again",
+    )
+
+
 def _standing(measured: Measurements) -> NDArray[np.bool_]:
     """Return a mask of the frames in which a foot is planted, shape (T,)."""
     if measured.contacts is None:
@@ -204,7 +217,10 @@ def _sides(measured: Measurements) -> Issue | None:
     elif not _legs_down(rest) and _toes_ahead(measured) < -0.3:
         what = "the toes point backward in half of the frames"
     elif (apart := _ankles_apart(measured)) > _SPLAYED:
-        what = f"the ankles are {apart:.1f} leg lengths apart in half of the frames"
+        what = (
+            f"the ankles are {apart:.1f} leg lengths farther apart than the hips in half of the "
+            "frames"
+        )
     else:
         return None
     return Issue(
@@ -260,12 +276,22 @@ def _leg_length(measured: Measurements) -> float:
 
 
 def _ankles_apart(measured: Measurements) -> float:
-    """Return the median distance from right to left ankle along the hip line, in leg lengths."""
+    """Return how much farther the ankles are apart than the hips, along the hip line.
+
+    The result is a median over the frames, in leg lengths. Stylized characters with short legs
+    stand with their ankles, and their hips, more than a leg length apart.
+    """
+    apart = (_apart(measured, "ankle") - _apart(measured, "hip"))[_upright(measured)]
+    return _median(apart) / max(_leg_length(measured), 1e-6)
+
+
+def _apart(measured: Measurements, part: str) -> NDArray[np.float64]:
+    """Return the distance from a right joint to the left one along the hip line, shape (T,)."""
     across = measured.position("left_hip") - measured.position("right_hip")
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
-    ankles = measured.position("left_ankle") - measured.position("right_ankle")
-    apart = np.sum(ankles * across, axis=1)[_upright(measured)]
-    return _median(apart) / max(_leg_length(measured), 1e-6)
+    return np.sum(
+        (measured.position(f"left_{part}") - measured.position(f"right_{part}")) * across, axis=1
+    )
 
 
 def _median(values: NDArray[np.float64]) -> float:
@@ -296,11 +322,26 @@ def _floor(measured: Measurements) -> Issue | None:
     ground = measured.ground_offset
     if ground is None:
         return None
+    floats = 0.0 < ground < _FLOATING
     return Issue(
         "floor",
-        "error",
+        "warning" if floats else "error",
         f"the ground is {100 * abs(ground):.0f} cm {'above' if ground > 0 else 'below'} y = 0",
         "--fix moves the ground to y = 0; skip this if the take uses a beam, a ball or a ledge",
+    )
+
+
+def _drift(measured: Measurements) -> Issue | None:
+    drift = measured.ground_drift
+    if drift is None:
+        return None
+    way = "rises" if drift > 0 else "sinks"
+    return Issue(
+        "drift",
+        "warning",
+        f"the ground {way} by {100 * abs(drift):.0f} cm from the first frame to the last, also "
+        "while feet stand on it",
+        "the capture drifts: level the take where it was captured",
     )
 
 
@@ -355,7 +396,8 @@ def _reader(measured: Measurements) -> Issue | None:
 
 
 _CHECKS: tuple[Callable[[Measurements], Issue | None], ...] = (
-    _unit, _up, _tpose, _rate, _sides, _jumps, _floor, _roles, _carrier, _bones, _slide, _reader,
+    _unit, _up, _tpose, _rate, _jitter, _sides, _jumps, _floor, _drift, _roles, _carrier, _bones,
+    _slide, _reader,
 )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee", "ankle")))
+LEGS = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee", "ankle")))
 # Contacts whose sorted heights differ by less than this (meters) are on the same level ...
 _SAME_LEVEL = 0.04
 # ... unless their range exceeds what a tilted floor can explain.
@@ -112,7 +112,7 @@ def retarget(
     """
     example = None if isinstance(skeleton, Skeleton) else skeleton
     skeleton = skeleton if isinstance(skeleton, Skeleton) else skeleton.skeleton
-    needed = [*_NEEDED, *(f"{side}_foot" for side in SIDES if keep_contacts)]
+    needed = [*LEGS, *(f"{side}_foot" for side in SIDES if keep_contacts)]
     require_roles("the motion's skeleton", motion.skeleton, needed)
     require_roles("the target skeleton", skeleton, needed)
     if not len(motion):

@@ -28,8 +28,9 @@ from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.formats import FORMATS
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.root_carrier import hips_as_root
+from motionloom.motion.segment import plausible_rate
 from motionloom.parallel import Progress
-from motionloom.store.catalogue import IMPORTING, Catalogue
+from motionloom.store.catalogue import Catalogue
 from motionloom.store.catalogue_file import recovery_advice
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
 from motionloom.store.ingest.labels import Labeling, checked_labels, labeling
@@ -39,6 +40,7 @@ from motionloom.store.ingest.task import (
     Outcome,
     StoredSkeletons,
     content_hash,
+    entries_by_file,
     failure_reason,
     ingest,
     new_entry,
@@ -56,6 +58,7 @@ BATCH_ROWS, BATCH_SECONDS = 64, 0.5  # seconds of work that are lost if the proc
 _WORTH_A_WORKER = (
     2_000_000  # bytes of files per worker process, because starting a process takes time
 )
+_USUAL_HEIGHTS = (0.5, 4.0)  # meters; the height of other bodies is reported
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,8 @@ class ImportReport:
     counts unchanged ones. `frames` and `seconds` are totals of the added motions. `left_out`
     counts, by suffix, motion capture files that cannot be stored in a library, such as C3D files.
     `carriers` counts added motions with joints above the hips, by the names of these joints. Such
-    joints are merged into the hips.
+    joints are merged into the hips. `unusual_heights` contains the height in meters of added
+    motions whose body is shorter than 0.5 m or taller than 4 m, so their unit may be wrong.
 
     Examples
     --------
@@ -100,6 +104,7 @@ class ImportReport:
     elapsed_seconds: float = 0.0
     left_out: Mapping[str, int] = field(default_factory=dict)
     carriers: Mapping[str, int] = field(default_factory=dict)
+    unusual_heights: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         text = f"{self.added} added, {self.skipped} skipped, {len(self.failed)} failed"
@@ -142,8 +147,10 @@ def import_files(
                         f"{library.path}: cannot write to this library: {outcome.write_error}. "
                         "Motions added so far are saved. Run the same import again to resume it"
                     )
+                shown = done.item.source.shown
+                failures += [Failure(f"{shown}/{t}", why) for t, why in outcome.failed_takes]
                 if outcome.failure:
-                    failures.append(Failure(done.item.source.shown, outcome.failure))
+                    failures.append(Failure(shown, outcome.failure))
                 else:
                     batch.add(done.item, outcome)
                 if progress is not None:
@@ -159,6 +166,7 @@ def import_files(
         replaced=batch.replaced,
         unmatched_labels=labeled.unmatched,
         carriers=dict(batch.carriers),
+        unusual_heights=batch.unusual_heights,
         elapsed_seconds=time.monotonic() - start,
         left_out=left_out(paths),
     )
@@ -172,6 +180,7 @@ def import_motion(
     if len(motion) == 0:
         raise InvalidInput(f"motion {name!r} has no frames")
     given = None if labels is None else {name: checked_labels(labels)}
+    plausible_rate(motion.fps)
     motion = hips_as_root(motion)
     if library.fps is not None:
         motion = motion.resample(library.fps)
@@ -193,9 +202,10 @@ def import_motion(
                 sync_folder(library.files.local(FOLDER))
         except OSError as error:
             raise not_writable(library.path, error) from None
+        _remove_unlisted(library, entry)
         entry, skeleton = StoredSkeletons(library.catalogue).adopt(entry, skeleton)
         old = library.catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
-        remove_files(library.files, old)
+        remove_unused(library, old)
 
 
 def check_name(name: str) -> None:
@@ -215,19 +225,17 @@ def rename_motion(library: Store, entry: Entry, name: str) -> None:
             sync_folder(library.files.local(FOLDER))
     except OSError as error:
         raise not_writable(library.path, error) from None
+    _remove_unlisted(library, stored)
     stored, skeleton = StoredSkeletons(library.catalogue).adopt(stored, skeleton)
     old = library.catalogue.put(
         [stored], skeletons={stored.skeleton: skeleton}, remove=[entry.name],
         rename={entry.name: name},
     )  # fmt: skip
-    remove_files(library.files, old)
+    remove_unused(library, old)
 
 
 def sweep(library: Store) -> set[str]:
-    """Return the frame files in use, and move leftovers of a killed import to the trash.
-
-    Frame files without a motion are moved only if the catalogue lists motions and records an
-    interrupted import. This is not the case if the catalogue was lost, emptied or replaced.
+    """Return the frame files in use, and move partial files to the trash.
 
     Raises
     ------
@@ -235,19 +243,15 @@ def sweep(library: Store) -> set[str]:
         If the catalogue lists no motions although there are frame files, so it was lost.
     """
     files, catalogue = library.files, library.catalogue
-    opened = catalogue.identity()
     needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
-    interrupted = IMPORTING in catalogue.meta()
     there = frame_files(files)
     partial = {
         name for name in there if name.startswith(".")
     }  # never complete, so no motion is lost
     remove_files(files, sorted(partial))
     there -= partial
-    if not interrupted and not needed and there:
+    if not needed and there:
         raise LibraryError(f"{library.path}: {recovery_advice(library.path, len(there))}")
-    if interrupted and needed and catalogue.identity() == opened:
-        remove_files(files, sorted(there - needed))
     return there & needed
 
 
@@ -261,22 +265,19 @@ def frame_files(files: FileStore) -> set[str]:
 
 @contextmanager
 def interruptible(library: Store) -> Iterator[None]:
-    """Mark the catalogue while an import runs. A killed import leaves the mark behind.
+    """Remove files that an import wrote but did not list.
 
-    Files that this import wrote but did not list are removed. After an error such as a full disk,
-    they are deleted; files of a worker that was killed before it could report them are moved to the
-    trash. Nothing is removed if the marked catalogue has been replaced by another.
+    After an error such as a full disk, they are deleted; files of a worker that was killed before
+    it could report them are moved to the trash. Nothing is removed if the catalogue has been
+    replaced by another.
     """
     files, catalogue = library.files, library.catalogue
-    before = frame_files(files)
-    catalogue.set_meta(IMPORTING, "1")
-    marked = catalogue.identity()
+    before, opened = frame_files(files), catalogue.identity()
 
     def end(*, trash: bool) -> None:
         listed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
-        if catalogue.identity() == marked:
+        if catalogue.identity() == opened:
             remove_files(files, sorted(frame_files(files) - before - listed), trash=trash)
-        catalogue.remove_meta(IMPORTING)
 
     try:
         yield
@@ -284,6 +285,21 @@ def interruptible(library: Store) -> Iterator[None]:
         end(trash=False)
         raise
     end(trash=True)
+
+
+def _remove_unlisted(library: Store, entry: Entry) -> None:
+    """Remove the frame file of a new entry if the change fails, unless a motion uses it."""
+
+    def remove() -> None:
+        if not library.catalogue.rows("SELECT 1 FROM motions WHERE file = ?", (entry.file,)):
+            remove_files(library.files, [entry.file])
+
+    library.catalogue.at_end(remove, committed=False)
+
+
+def remove_unused(library: Store, names: Sequence[str]) -> None:
+    """Move frame files to the trash once the change that replaced them is committed."""
+    library.catalogue.at_end(lambda: remove_files(library.files, names))
 
 
 def remove_files(files: FileStore, names: Sequence[str], *, trash: bool = True) -> None:
@@ -325,20 +341,22 @@ class _Batch:
         self.added = self.replaced = self.skipped = self.frames = 0
         self._durations: list[float] = []
         self.carriers: Counter[str] = Counter()
+        self.unusual_heights: dict[str, float] = {}
         self._clear()
 
     def add(self, task: ImportTask, outcome: Outcome) -> None:
-        entry = outcome.entry
-        if entry is None:
-            self.skipped += 1
-            existing = task.existing
-            if existing is not None and existing.source != task.source.path:
-                if not os.path.exists(existing.source):  # the folder was moved
-                    self.entries.append(replaced(existing, source=task.source.path))
-        else:
-            entry, skeleton = self.stored.adopt(entry, outcome.skeleton)
+        names = []
+        if not outcome.entries and not outcome.failed_takes:
+            self.skipped += len(task.existing)
+            for existing in task.existing:
+                names.append(existing.name)
+                if existing.source != task.source.path and not os.path.exists(existing.source):
+                    self.entries.append(replaced(existing, source=task.source.path))  # moved
+        known = {entry.name for entry in task.existing}
+        for new, data in outcome.entries:
+            entry, skeleton = self.stored.adopt(new, data)
             self.added += 1
-            self.replaced += task.existing is not None
+            self.replaced += entry.name in known
             self.frames += entry.frames
             self._durations.append(entry.seconds)
             self.entries.append(entry)
@@ -346,9 +364,14 @@ class _Batch:
             if carrier is not None:
                 self.carriers[", ".join(carrier.names)] += 1
             self.skeletons[entry.skeleton] = skeleton
+            height = self.stored.height(entry.skeleton)
+            if height is not None and not _USUAL_HEIGHTS[0] <= height <= _USUAL_HEIGHTS[1]:
+                self.unusual_heights[entry.name] = height
+            names.append(entry.name)
         labels = self.wanted.get(task.source.path)
-        if labels is not None and labels != self.held.get(task.name):
-            self.labels[task.name] = labels
+        for name in names:
+            if labels is not None and labels != self.held.get(name):
+                self.labels[name] = labels
         if self.size >= BATCH_ROWS or time.monotonic() - self.since >= BATCH_SECONDS:
             self.flush()
 
@@ -378,25 +401,25 @@ class _Batch:
 def _tasks(
     sources: Sequence[SourceFile], catalogue: Catalogue, present: Collection[str]
 ) -> list[ImportTask]:
-    entries = {entry.name: entry for entry in catalogue.entries()}
+    entries = entries_by_file(catalogue.entries())
 
     def same(source: SourceFile, name: str) -> bool:
-        entry = entries.get(name)
         try:
-            return entry is not None and entry.source_hash == content_hash(source.shown)
+            found = entries.get(name, [])
+            return bool(found) and found[0].source_hash == content_hash(source.shown)
         except OSError:
             return False
 
-    sources_by_name = {name: entry.source for name, entry in entries.items()}
+    sources_by_name = {name: found[0].source for name, found in entries.items()}
     names = assign_names(sources, sources_by_name, same)
     here = os.getcwd()  # workers of a cluster run in other folders
-    existing = [entries.get(names[source.path]) for source in sources]
+    existing = [tuple(entries.get(names[source.path], ())) for source in sources]
     return [
         ImportTask(
-            source, names[source.path], entry, here,
-            entry is not None and entry.file not in present,
+            source, names[source.path], found, here,
+            any(entry.file not in present for entry in found),
         )
-        for source, entry in zip(sources, existing, strict=True)
+        for source, found in zip(sources, existing, strict=True)
     ]  # fmt: skip
 
 

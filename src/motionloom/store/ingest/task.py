@@ -1,8 +1,8 @@
 """The import of one file, as a task for a worker.
 
 The task hashes the file, stops if the library already has it, and otherwise reads, resamples and
-writes the frames. Problems with the file are returned, not raised. The catalogue is written by the
-process that holds the writer lock.
+writes the frames of all takes in the file. Problems with the file are returned, not raised. The
+catalogue is written by the process that holds the writer lock.
 
 Skeletons that differ only by rounding are stored once (`StoredSkeletons`). Programs write the bones
 of a performer to every take with different rounding, so the offsets differ by fractions of a
@@ -13,14 +13,17 @@ the library, and its frames do not change.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from motionloom.errors import MotionFormatError, MotionloomError
 from motionloom.files import check_regular
-from motionloom.formats import load
+from motionloom.formats import load_takes
 from motionloom.motion import Motion
+from motionloom.motion.kinematics.body import body_height
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import (
     FOLDER,
@@ -36,28 +39,82 @@ from motionloom.store.remote.object_store import FileStore, ObjectStoreError
 
 @dataclass(frozen=True)
 class ImportTask:
-    """A file, the name of its motion, and the library's entry with that name."""
+    """A file, the name of its motion, and the library's entries for the file."""
 
     source: SourceFile
     name: str
-    existing: Entry | None
+    existing: tuple[Entry, ...] = ()
     folder: str = ""  # folder that the path is relative to
-    missing: bool = False  # whether `existing` has no frames, or joints above the hips: read again
+    missing: bool = False  # whether an entry has no frames: read again
 
     @property
     def file(self) -> str:
         """Absolute path, because the task may run in another folder."""
         return os.path.join(self.folder, self.source.shown)
 
+    def take_name(self, take: str) -> str:
+        """Return the name of a take's motion; `take` is empty if the file has only one."""
+        for entry in self.existing:
+            if take_of(entry) == take:
+                return entry.name
+        return f"{self.name}{Path(self.source.path).suffix}/{take}" if take else self.name
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a task: a new entry, no change, or a failure."""
+    """Result of a task: new entries, no change, or a failure."""
 
-    entry: Entry | None = None  # None: unchanged
-    skeleton: str = ""  # as JSON
+    entries: tuple[tuple[Entry, str], ...] = ()  # with skeletons as JSON; empty: unchanged
     failure: str = ""
+    failed_takes: tuple[tuple[str, str], ...] = ()  # takes that cannot be read, and why
     write_error: str = ""  # reason why the library cannot be written to
+
+
+def take_of(entry: Entry) -> str:
+    """Return which take of its file an entry was read from, or "" if the file has one."""
+    return str(_options(entry).get("take", ""))
+
+
+def entries_by_file(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Group entries by the name of their file: their own name, or, for takes, without the take.
+
+    A take that was renamed stays with the other takes of its file.
+    """
+    groups: dict[str, list[Entry]] = {}
+    renamed, names = [], {}
+    for entry in entries:
+        take = take_of(entry)
+        if take and not entry.name.endswith(f"/{take}"):
+            renamed.append(entry)
+            continue
+        name = entry.name
+        if take:
+            name = name.removesuffix(f"/{take}").removesuffix(Path(entry.source).suffix)
+            names[entry.source] = name
+        groups.setdefault(name, []).append(entry)
+    for entry in renamed:
+        name = names.get(entry.source, Path(entry.source).stem)
+        groups.setdefault(name, []).append(entry)
+    return groups
+
+
+def _options(entry: Entry) -> dict:
+    try:
+        options = json.loads(entry.options)
+    except ValueError:
+        options = None
+    return options if isinstance(options, dict) else {}
+
+
+def _is_unchanged(entries: tuple[Entry, ...], content: str, options: dict) -> bool:
+    """Return whether a file has these entries, all of them, if it is read with these options."""
+    own = [_options(entry) for entry in entries]
+    plain = [{k: v for k, v in each.items() if k not in ("take", "takes")} for each in own]
+    return (
+        all(entry.source_hash == content for entry in entries)
+        and all(each == options for each in plain)
+        and all(each.get("takes", 1) == len(entries) for each in own)
+    )
 
 
 def ingest(
@@ -74,28 +131,46 @@ def ingest(
     try:
         before = _state(file)
         content = content_hash(file)
-        if existing is not None and not force:
-            same = (existing.source_hash, existing.options) == (content, options)
-            if same and not task.missing and _is_there(existing, files):
+        if existing and not force and not task.missing:
+            same = _is_unchanged(existing, content, json.loads(options))
+            if same and all(_is_there(entry, files) for entry in existing):
                 return Outcome()
-        motion = load(file, **reader)
+        takes = list(load_takes(file, **reader))
         if _state(file) != before:
             return Outcome(failure="the file changed while it was being read; import it again")
-        if len(motion) == 0:
-            return Outcome(failure="the file has no frames")
-        if fps is not None:
-            motion = motion.resample(fps)
     except Exception as error:
         return Outcome(failure=failure_reason(error))
-    try:
-        entry, skeleton = new_entry(
-            motion, task.name, files, source=source.path, source_hash=content, options=options
-        )
-    except ObjectStoreError as error:
-        return Outcome(write_error=str(error))
-    except OSError as error:
-        return Outcome(write_error=error.strerror or str(error))
-    return Outcome(entry, skeleton)
+    entries, failed = [], []
+    for take, motion in takes:
+        try:
+            if isinstance(motion, Exception):
+                raise motion
+            if len(motion) == 0:
+                raise MotionFormatError("the file has no frames", path=file)
+            if fps is not None:
+                motion = motion.resample(fps)
+        except Exception as error:
+            failed.append((take, failure_reason(error)))
+            continue
+        about = json.loads(options) | ({"take": take, "takes": len(takes)} if take else {})
+        try:
+            entries.append(
+                new_entry(
+                    motion,
+                    task.take_name(take),
+                    files,
+                    source=source.path,
+                    source_hash=content,
+                    options=json.dumps(about, sort_keys=True),
+                )
+            )
+        except ObjectStoreError as error:
+            return Outcome(write_error=str(error))
+        except OSError as error:
+            return Outcome(write_error=error.strerror or str(error))
+    if not entries and len(failed) == 1:
+        return Outcome(failure=failed[0][1])
+    return Outcome(tuple(entries), failed_takes=tuple(failed))
 
 
 def new_entry(
@@ -170,6 +245,14 @@ class StoredSkeletons:
         self._same: dict[
             str, str
         ] = {}  # key of a skeleton to the key of the skeleton stored for it
+        self._heights: dict[str, float | None] = {}
+
+    def height(self, key: str) -> float | None:
+        """Return the height of the body with this skeleton, or None if it is not a body."""
+        if key not in self._heights:
+            skeleton = self._stored.get(key)
+            self._heights[key] = None if skeleton is None else body_height(skeleton)
+        return self._heights[key]
 
     def adopt(self, entry: Entry, data: str) -> tuple[Entry, str]:
         """Return the entry with the stored skeleton of the same body, if any, and its JSON."""

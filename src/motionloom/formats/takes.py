@@ -1,0 +1,81 @@
+"""Takes of a file: one for each animation and each skeleton that the animation moves.
+
+Most files hold one take. Game characters often come with dozens of animations in one glTF or FBX
+file, and a scene may hold several people. A take is named after its animation, or its skeleton if
+the file has several skeletons but one animation, or both (``Run/Anna``). The take ``Run`` of
+``knight.glb`` is addressed like a file in a folder: ``knight.glb/Run``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from motionloom.formats.conventions import unique_names
+
+
+@dataclass(frozen=True)
+class FileTake:
+    """A take of a file.
+
+    Attributes
+    ----------
+    name : str
+        Name that is unique in the file; empty if the file has only one take.
+    animation, skeleton : str, int or None
+        The options of `load` that select this take.
+    joints : int
+        Number of joints.
+    seconds : float or None
+        Duration, if the file states it.
+    """
+
+    name: str = ""
+    animation: str | int | None = None
+    skeleton: str | int | None = None
+    joints: int = 0
+    seconds: float | None = None
+
+
+def named_takes(
+    takes: Sequence[FileTake], animations: Sequence[str], skeletons: Sequence[str]
+) -> list[FileTake]:
+    """Name the takes of a file after their animations and skeletons.
+
+    Examples
+    --------
+    >>> takes = [FileTake(animation=0), FileTake(animation=1)]
+    >>> [take.name for take in named_takes(takes, ["rig|Run", "rig|Jump"], ["rig", "rig"])]
+    ['Run', 'Jump']
+    """
+    if len(takes) < 2:
+        return [replace(take, name="") for take in takes]
+    parts = [_without_prefix(names) for names in (animations, skeletons) if len(set(names)) > 1]
+    labels = ["/".join(filter(None, pair)) for pair in zip(*parts, strict=True)] if parts else []
+    labels = labels or [str(number) for number in range(len(takes))]
+    plain = [
+        "".join(char if char.isprintable() else " " for char in label).strip() or str(number)
+        for number, label in enumerate(labels)
+    ]
+    return [replace(take, name=name) for name, take in zip(unique_names(plain), takes, strict=True)]
+
+
+def _without_prefix(names: Sequence[str]) -> list[str]:
+    """Remove the name of the rig that Blender puts before every name, as in ``rig|Run``."""
+    before = {name.rpartition("|")[0] for name in names}
+    if len(before) == 1:
+        return [name.rpartition("|")[2] for name in names]
+    return list(names)
+
+
+def choices(names: Sequence[str]) -> list[str | int]:
+    """Return how each of these items is selected: by name, or by number if the name is not unique.
+
+    Examples
+    --------
+    >>> choices(["Run", "Jump", "Run"])
+    [0, 'Jump', 2]
+    """
+    return [
+        name if name and names.count(name) == 1 else number for number, name in enumerate(names)
+    ]
