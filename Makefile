@@ -24,7 +24,7 @@ PACKAGES := $(VENV)/lib/python*/site-packages
 BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' src \
   $(PACKAGES)/numba $(PACKAGES)/numpy $(PACKAGES)/matplotlib
 
-.PHONY: blender sbom page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
+.PHONY: blender sbom lock page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
 
 demo: $(READY)  ## a tour of motionloom, with generated motions
 	@$(RUN)/python build_page.py --if-possible
@@ -67,12 +67,22 @@ types: $(LINT)  ## check the page against TypeScript types generated from the st
 blender: $(RUN)/python  ## the Blender extension, dist/motionloom-blender-VERSION.zip
 	@$(RUN)/python build_extension.py
 
-sbom: $(RUN)/python  ## bill of materials of an installation without extras (CycloneDX), in dist
+sbom: $(RUN)/python  ## bills of materials (CycloneDX) of the package with all extras and of the page, in dist
 	rm -rf build/sbom && $(RUN)/python -m venv build/sbom && mkdir -p dist
-	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check .
+	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check \
+	  ".[audio,cloud,cluster,fbx,graphs,notebook,parquet,studio,usd]"
 	$(PIP) "cyclonedx-bom>=5"
 	$(RUN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 	  --output-file dist/motionloom.cdx.json build/sbom/bin/python
+	$(RUN)/python build_page.py --run sbom
+
+LOCK := $(RUN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.13 --no-header \
+  --upgrade --custom-compile-command "make lock"
+lock: $(RUN)/python  ## versions and hashes of the packages in the image, packaging/image
+	$(PIP) uv
+	$(LOCK) --extra audio --extra cluster --extra fbx --extra studio --extra usd pyproject.toml \
+	  --output-file packaging/image/requirements.txt
+	cd packaging/image && ../../$(LOCK) build.in --output-file build.txt
 
 docs: $(STAMP)  ## the site, in the folder site
 	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet --site-dir site

@@ -18,7 +18,7 @@ from bpy.props import BoolProperty, IntProperty, StringProperty
 from . import armatures, previews, rigify
 from .poses import Placement, UnusableArmature
 from .session import PICTURES, STARTED, preferences, studio
-from .studio_client import Call, Studio, StudioError, base64_floats, own_token
+from .studio_client import Call, Studio, StudioError, base64_floats
 
 _SHOWN = 200  # maximum rows of the list
 _TIMER = 0.1  # seconds between checks of a running request
@@ -28,6 +28,7 @@ class _StudioOperator:
     """Base class of operators: `collect`, then `ask` in a thread, then `apply`."""
 
     _call = _timer = None
+    _service = staticmethod(studio)  # the studio that `ask` gets
 
     def collect(self, context: bpy.types.Context) -> dict:
         """Collect the input of the request from Blender, without Blender objects."""
@@ -45,7 +46,7 @@ class _StudioOperator:
     def execute(self, context):
         try:
             given = self.collect(context)
-            answer = self.ask(studio(context), given, None)
+            answer = self.ask(self._service(context), given, None)
             return self._applied(context, given, answer)
         except (StudioError, UnusableArmature) as error:
             return self._failed(context, error)
@@ -59,7 +60,7 @@ class _StudioOperator:
             return {"CANCELLED"}
         try:
             self._given = self.collect(context)
-            service, given, ask = studio(context), self._given, self.ask
+            service, given, ask = self._service(context), self._given, self.ask
         except (StudioError, UnusableArmature) as error:
             return self._failed(context, error)
         self._call = Call(lambda stop: ask(service, given, stop))
@@ -129,6 +130,7 @@ class MOTIONLOOM_OT_start(_StudioOperator, bpy.types.Operator):
 
     bl_idname = "motionloom.start"
     bl_label = "Start studio"
+    _service = staticmethod(lambda context: None)  # none may be running yet
 
     def collect(self, context):
         chosen = preferences(context)
@@ -140,13 +142,11 @@ class MOTIONLOOM_OT_start(_StudioOperator, bpy.types.Operator):
     @staticmethod
     def ask(service, given, stop):
         address = STARTED.start(given["command"], given["library"])
-        return address, _overview(Studio(address))
+        return _overview(Studio(address))
 
-    def apply(self, context, given, answer):
-        address, overview = answer
-        chosen, token = preferences(context), address.partition("token=")[2]
-        chosen.address = address.partition("/?")[0]
-        chosen.token = "" if token == own_token() else token
+    def apply(self, context, given, overview):
+        chosen = preferences(context)
+        chosen.address = chosen.token = ""  # not saved: the next start has another token
         PICTURES.clear()
         return _show_library(context, overview)
 

@@ -20,7 +20,7 @@ from bpy.props import (
 )
 
 from .previews import Pictures
-from .studio_client import DEFAULT_ADDRESS, Studio, StudioError
+from .studio_client import Studio, StudioError
 
 PICTURES = Pictures()
 _START_SECONDS = 120.0  # timeout for a studio to print its address
@@ -33,12 +33,14 @@ class MotionloomPreferences(bpy.types.AddonPreferences):
 
     address: StringProperty(
         name="Studio",
-        description="Address of a running studio, as motionloom studio prints it",
-        default=DEFAULT_ADDRESS,
+        description=(
+            "Address of a running studio, as motionloom studio prints it. If empty, the studio "
+            "started here, or the one you started last on this machine"
+        ),
     )
     token: StringProperty(
         name="Token",
-        description="If empty, the token in the address is used, or your token on this machine",
+        description="If empty, the token in the address is used, or that of your studio there",
         subtype="PASSWORD",
     )
     command: StringProperty(
@@ -161,7 +163,7 @@ def preferences(context: bpy.types.Context) -> MotionloomPreferences:
 def studio(context: bpy.types.Context) -> Studio:
     """Return the studio in the preferences."""
     chosen = preferences(context)
-    client = Studio(chosen.address, chosen.token)
+    client = Studio(chosen.address or STARTED.address, chosen.token)
     if not client.is_local and not bpy.app.online_access:
         raise StudioError(
             f"{client.address} is another machine; allow online access in Preferences > System"
@@ -174,6 +176,7 @@ class StartedStudio:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen | None = None
+        self.address = ""  # with the token; empty if none was started
 
     @property
     def runs(self) -> bool:
@@ -212,10 +215,12 @@ class StartedStudio:
             raise StudioError(
                 next((line for line in reversed(said) if line), "the studio did not start")
             )
-        return address[0]
+        self.address = address[0]
+        return self.address
 
     def stop(self) -> None:
         """Stop the studio, if it is running."""
+        self.address = ""
         if self._process is not None:
             self._process.terminate()
             try:

@@ -9,6 +9,8 @@ import ipaddress
 import json
 import os
 import re
+import stat
+import sys
 import threading
 import time
 import urllib.error
@@ -18,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-DEFAULT_ADDRESS = "http://127.0.0.1:8765"
+EXAMPLE_ADDRESS = "http://127.0.0.1:8765"
 LARGEST_BODY = 8 << 20  # maximum bytes of JSON that the studio accepts
 LARGEST_ANSWER = 512 << 20  # bytes
 _TYPES = {"float32": "<f4", "int32": "<i4", "uint8": "|u1"}
@@ -36,14 +38,23 @@ class Studio:
     Parameters
     ----------
     address : str
-        ``http://HOST:PORT``, optionally with a token, as printed by ``motionloom studio``.
+        ``http://HOST:PORT``, optionally with a token, as printed by ``motionloom studio``. If
+        empty: the studio that the user started last on this machine.
     token : str
-        Token of every request. Default: the token in the address or, on this machine, the user's
-        token.
+        Token of every request. Default: the token in the address or, if the user runs a studio at
+        this address, its token.
     """
 
-    def __init__(self, address: str = DEFAULT_ADDRESS, token: str = "") -> None:
-        address = address.strip() or DEFAULT_ADDRESS
+    def __init__(self, address: str = "", token: str = "") -> None:
+        running = running_studios()
+        address = address.strip()
+        if not address:
+            if not running:
+                raise StudioError(
+                    "no studio is running on this machine; start one with: "
+                    "motionloom studio LIBRARY"
+                )
+            address = running[0][0]
         parts = urllib.parse.urlsplit(address if "://" in address else f"http://{address}")
         try:
             named = re.fullmatch(r"[\w.:-]+", parts.hostname or "") and (parts.port or True)
@@ -51,13 +62,14 @@ class Studio:
             named = False
         if not named or parts.scheme not in ("http", "https"):
             raise StudioError(
-                f"{address} is not the address of a studio, such as {DEFAULT_ADDRESS}"
+                f"{address} is not the address of a studio, such as {EXAMPLE_ADDRESS}"
             )
         self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self.is_local = _is_local(parts.hostname or "")
         given = urllib.parse.parse_qs(parts.query).get("token", [""])[0]
-        # The user's token is only for this machine and is never sent to another.
-        self._token = token.strip() or given or (own_token() if self.is_local else "")
+        # A token is sent only to the studio that it belongs to.
+        own = dict(reversed(running)).get(_canonical(self.address), "")
+        self._token = token.strip() or given or own
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if self.is_local:
             handlers.append(urllib.request.ProxyHandler({}))
@@ -169,15 +181,68 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def own_token(home: Path | None = None) -> str:
-    """The user's token for studios on this machine, or an empty string."""
-    place = settings_folder(home) / "studio-token"
+def running_studios(home: Path | None = None) -> list[tuple[str, str]]:
+    """Address and token of the user's running studios on this machine, the latest first.
+
+    Each has a private folder, which it locks while it runs. After a crash, another user's program
+    may listen on its port.
+    """
+    studios = []
     try:
-        with open(place, encoding="ascii") as file:
-            text = file.read(1000).strip()
-    except (OSError, ValueError):
-        return ""
-    return text if re.fullmatch(r"[A-Za-z0-9._~-]{1,200}", text) else ""
+        root = settings_folder(home) / "studios"
+        folders = list(root.iterdir()) if _is_private(root) else []
+        for folder in folders:
+            if _is_private(folder) and (entry := _running(folder)) is not None:
+                studios.append(entry)
+    except OSError:
+        pass
+    return [(address, token) for _, address, token in sorted(studios, reverse=True)]
+
+
+def _running(folder: Path) -> tuple[float, str, str] | None:
+    try:
+        with open(folder / "studio.json", encoding="utf-8") as file:
+            said = json.loads(file.read(10_000))
+        started, address, token = float(said["started"]), said["address"], said["token"]
+        with open(folder / "lock", "r+b") as lock:
+            locked = _is_locked(lock.fileno())
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    plain = isinstance(token, str) and re.fullmatch(r"[A-Za-z0-9._~-]{0,200}", token)
+    return (started, address, token) if locked and plain and isinstance(address, str) else None
+
+
+def _is_private(folder: Path) -> bool:
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        return False
+    return os.name != "posix" or (status.st_uid == os.getuid() and not status.st_mode & 0o77)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _is_locked(handle: int) -> bool:
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return True
+        return False
+
+else:
+    import fcntl
+
+    def _is_locked(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+def _canonical(address: str) -> str:
+    """The address as a studio writes it: localhost is 127.0.0.1."""
+    return address.replace("://localhost:", "://127.0.0.1:")
 
 
 def settings_folder(home: Path | None = None) -> Path:
@@ -260,4 +325,4 @@ def _is_local(host: str) -> bool:
         return False
 
 
-__all__ = ["Call", "Studio", "StudioError", "base64_floats", "own_token", "unpack"]
+__all__ = ["Call", "Studio", "StudioError", "base64_floats", "running_studios", "unpack"]

@@ -141,6 +141,26 @@ def _other_values(array: np.ndarray, rng: random.Random) -> np.ndarray:
     return out
 
 
+def mutated_frames(data: bytes, rng: random.Random) -> bytes:
+    """Change the array or the description of a frame file, and write its checksums again."""
+    tail = struct.Struct("<QII8s")
+    try:
+        length, _, _, mark = tail.unpack(data[-tail.size :])
+        text = data[-tail.size - length : -tail.size]
+        table = data[: -tail.size - length]
+        if rng.random() < 0.5:
+            text = zlib.compress(mutated_json(zlib.decompress(text), rng))
+        else:
+            table = mutated_array(table, rng)
+        stream = io.BytesIO(table)
+        np.lib.format.read_magic(stream)
+        np.lib.format.read_array_header_1_0(stream)
+        frames = table[stream.tell() :]
+    except Exception:
+        return mutated_bytes(data, rng)
+    return table + text + tail.pack(len(text), zlib.crc32(text), zlib.crc32(frames), mark)
+
+
 def npy(array: np.ndarray) -> bytes:
     """An array as a ``.npy`` file."""
     out = io.BytesIO()
@@ -287,6 +307,8 @@ def mutated_file(path: Path, data: bytes, rng: random.Random, folder: Path) -> b
         return mutated_glb(data, rng)
     if suffix == ".z":
         return mutated_packed(data, rng)
+    if data.endswith(b"mloomfrm"):
+        return mutated_frames(data, rng)
     if suffix == ".npy":
         return mutated_array(data, rng)
     if suffix == ".npz":

@@ -20,6 +20,10 @@ from motionloom.dance.transitions.movement_graph import load_graph
 from motionloom.errors import MotionloomError
 from motionloom.formats import FORMATS
 from motionloom.motion.kinematics.root_carrier import hips_as_root
+from motionloom.motion_graph import GraphSettings
+from motionloom.store import history
+from motionloom.store.artifacts.folders import write_checks
+from motionloom.store.catalogue import Catalogue
 
 ALLOWED = (MotionloomError, FileNotFoundError)
 CHILDREN = (".fbx", ".usd", ".usda", ".usdc")  # are read in a process of its own, which takes long
@@ -230,8 +234,16 @@ def _look_through(error: MotionloomError) -> None:
         raise AssertionError(text)
 
 
+KINDS = {  # every kind of artifact; see `motionloom.store.artifacts`
+    "e15", "pca25", "basis", "bucket", "shards", "boxes", "clips-statistics", "clip-statistics",
+    "clips-emd", "clip-signatures", "clip-scales", "clips-dtw-clip", "web", "motion-graph",
+    "graph-settings", "motion-graph-edits", "motion-matching", "parametric", "choreography",
+    "beats", "captions", "text-index",
+}  # fmt: skip
+
+
 def seed_library(folder: Path) -> Path:
-    """A library with features, an index, webs, a graph, a parametric motion, a choreography."""
+    """A library with every kind of artifact, a history, and files in the trash."""
     path = folder / "seed.loom"
     lib = ml.Library.create(path)
     names = ("walk", "walk_fast", "kick_front_high_right", "kick_front_mid_right", "dance_groove")
@@ -246,6 +258,14 @@ def seed_library(folder: Path) -> Path:
     family = lib.family("kick_front_high_right", expansion=ml.Expansion(join_distance=0.5))
     lib.parametrize(family, by="right_ankle@20", samples=10, name="kick")
     lib.choreographies["groove"] = lib.choreography(takes=["dance_groove"], meter=4)
+    lib.beats.set("dance_groove", bpm=100, first_beat=0.5)
+    lib.beats.edit("walk", times=[0.2, 0.9, 1.7])
+    lib.graphs.keep(GraphSettings(only=("walk", "walk_fast"), per_minute=9))
+    lib.graphs.edit("lock", "walk:30,walk_fast:12")
+    use_library(path, full=True)  # features and webs of the final motions
+    missing = KINDS - {artifact.kind for artifact in lib.artifacts.list()}
+    if missing:
+        raise AssertionError(f"the seed library has no {', '.join(sorted(missing))}")
     lib.close()
     return path
 
@@ -260,14 +280,26 @@ def own_library(seed: Path, folder: Path) -> ml.Library:
 def use_library(path: Path, *, full: bool = False, rng: random.Random | None = None) -> None:
     """Use everything in a library."""
     from motionloom.search import open_index
+    from motionloom.search.clips.retrieval import clip_scales, clip_table
     from motionloom.search.match_web.store import WebStore
+    from motionloom.search.methods import ClipStatistics
+    from motionloom.search.subsequence.dtw import run_bounds
+    from motionloom.search.subsequence.lower_bounds import BoundedPass
 
     rng = rng or random.Random(0)
     lib = ml.Library(path)
 
-    def neighbors() -> None:
+    def neighbors() -> object:
         features = lib.features("e15")
-        open_index(lib.store, features).nearest(features.rows[:3], features.rows, k=3)
+        for kind in ("bucket", "shards"):
+            index = open_index(lib.store, features, kind)
+            index.nearest(features.rows[:3], features.rows, k=3)
+        boxes = run_bounds(lib.store, features)  # otherwise only large libraries have them
+        BoundedPass(features.rows[:40], features.rows, features.starts, boxes).costs(5.0)
+        return lib.features("pca25")
+
+    def scales() -> object:  # otherwise only large libraries have them
+        return clip_scales(lib.store, clip_table(lib.store, ClipStatistics().measure()))
 
     def webs() -> None:
         store = WebStore(lib.store)
@@ -289,7 +321,7 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
         database.player(velocity=(0.0, 1.0)).record(seconds=0.5)
 
     def graph() -> None:
-        lib.motion_graph(only=["walk", "walk_fast"], workers=1).walk(seconds=1.0)
+        lib.motion_graph(only=["walk", "walk_fast"]).walk(seconds=1.0)
 
     uses: list[Callable[[], object]] = [
         lambda: [lib[name].positions().sum() for name in lib.names],
@@ -308,7 +340,18 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
             .player(velocity=(0.0, 1.0))
             .record(seconds=0.5)
         ),
-        lambda: lib.search("walk", method="statistics", max=3),
+        *(
+            lambda method=method: lib.search("walk", method=method, max=3)
+            for method in ("statistics", "emd", "dtw-clip")
+        ),
+        *(
+            lambda method=method: lib.search("walk:0-30", method=method, max=3)
+            for method in ("dtw", "lazy")
+        ),
+        scales,
+        lambda: [len(cluster) for cluster in lib.clusters(workers=1)],
+        lambda: (lib.beats.manual(), lib.beats["dance_groove"]),
+        lambda: (lib.graphs.settings, lib.graphs.edits, lib.graphs.edited(_edited(lib), workers=1)),
         lambda: lib.search("walk:0-30", method="web", max=3),
         lambda: (lib.artifacts.list(), lib.parametric.about()),
         lambda: lib.verify(),
@@ -330,27 +373,41 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
         lib.close()
 
 
+def _edited(lib: ml.Library) -> GraphSettings:
+    return lib.graphs.settings or GraphSettings(only=("walk", "walk_fast"))
+
+
 def mutated_library(seed: Path, folder: Path, rng: random.Random) -> Path:
-    """Copy a library and change one or two files; its checksums are removed or updated."""
+    """Copy a library and change one or two files; in nine of ten cases with right checksums."""
     path = _copied(seed, folder)
     files = sorted(file for file in path.rglob("*") if file.is_file() and file.name != "lock")
+    kinds = sorted({kind_of(path, file) for file in files})
     for _ in range(rng.choice([1, 1, 1, 2])):
-        chosen = rng.choice(files)
+        kind = rng.choice(kinds)  # a kind with many files is not more likely
+        chosen = rng.choice([file for file in files if kind_of(path, file) == kind])
         if rng.random() < 0.05:
             chosen.unlink(missing_ok=True)
         elif chosen.exists():
             chosen.write_bytes(mutated_file(chosen, chosen.read_bytes(), rng, folder))
-    if rng.random() < 0.8:  # otherwise only the checksums would detect it
-        _drop_checksums(path)
+    if rng.random() < 0.9:  # otherwise only the checksums would detect it
+        update_checksums(path)
     return path
 
 
+def kind_of(library: Path, file: Path) -> str:
+    """Return the kind of artifact that a file belongs to, and the name of the file."""
+    parts = file.relative_to(library).parts
+    if parts[0] != "derived":
+        return parts[0]
+    return f"{parts[1].partition('.')[0]} {re.sub('[0-9a-f]{8,}', '', parts[-1])}"
+
+
 def use_changed(seed: Path, name: Path, content: bytes, folder: Path, rng: random.Random) -> None:
-    """Use a copy of a library with different content in the file `name`, without checksums."""
+    """Use a copy of a library with different content in the file `name` and right checksums."""
     forget_verified()
     path = _copied(seed, folder)
     (path / name).write_bytes(content)
-    _drop_checksums(path)
+    update_checksums(path)
     use_library(path, rng=rng)
 
 
@@ -361,13 +418,17 @@ def _copied(seed: Path, folder: Path) -> Path:
     return path
 
 
-def _drop_checksums(path: Path) -> None:
-    for checks in path.rglob("checks.json"):
-        checks.unlink()
-    with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
-        catalogue = sqlite3.connect(path / "catalogue.sqlite")
-        catalogue.execute("DROP TABLE checks")
-        catalogue.commit()
+def update_checksums(path: Path) -> None:
+    """Compute all checksums of a library again, as far as its files can be read."""
+    for folder in (path / "derived").iterdir():
+        if (folder / "checks.json").exists():
+            with contextlib.suppress(OSError, MotionloomError):
+                write_checks(folder)
+    with contextlib.suppress(sqlite3.Error, MotionloomError, UnicodeError, ValueError):
+        catalogue = Catalogue(path)
+        catalogue.put_checks()
+        with catalogue.transaction() as connection:
+            history.put_checksums(connection)
         catalogue.close()
 
 

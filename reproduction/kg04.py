@@ -57,6 +57,11 @@ OUR_RULES = (
     OurRule("Cells far from any chain are searched a second time.", MatchWeb, "rules", "paper"),
     OurRule("Refined chains continue along minima.", MatchWeb, "rules", "paper"),
     OurRule("A match is half to twice as long as the query.", MatchWeb, "durations", ANY_DURATION),
+    OurRule(
+        "The surroundings of the web's matches are searched again by poses and speeds together, "
+        "and a search ranks by movement.",
+        MatchWeb, "rank", "distance",
+    ),
     OurRule("Two matches share at most 30 % of the shorter one.", MatchWeb, "max_overlap", 0.8),
     OurRule(
         "Members keep the ranges with which they were found.", Expansion, "average_ranges", True

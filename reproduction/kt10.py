@@ -30,7 +30,8 @@ OUR_RULES = (
         off=0,
     ),
     OurRule(
-        "Matches are ranked by the mean distance per aligned pair, not by the sum.",
+        "The surroundings of the graph's paths are searched again by poses and speeds together, "
+        "and matches are ranked by movement, not by the sum of distances.",
         LazyGraph,
         "rank",
         off="sum",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 import threading
 import types
@@ -95,16 +96,35 @@ def test_requests_carry_the_token(client, server):
     assert Answers.asked[1][1] == "/api/library?names=a&names=b"
 
 
-def test_the_users_own_token_stays_on_this_machine(client, server, tmp_path, monkeypatch):
+def test_a_token_goes_only_to_the_studio_it_belongs_to(client, server, tmp_path, monkeypatch):
+    """Whoever listens on a usual port, or on the port of a crashed studio, gets no token."""
+    from motionloom.studio.server.announcement import announced
+
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "motionloom").mkdir()
-    assert client.own_token() == ""
-    (tmp_path / "motionloom" / "studio-token").write_text("my-own-token\n")
-    assert client.Studio(server.address)._token == "my-own-token"
+    (tmp_path / "motionloom" / "studio-token").write_text("of-earlier-releases")
+    with pytest.raises(client.StudioError, match="no studio is running on this machine"):
+        client.Studio()
+    answers("/api/library", 200, {"name": "takes"})
+    with announced("http://127.0.0.1:9", "of-another-port"):
+        assert client.Studio(server.address).get("/api/library")
+        with announced(server.address, "of-this-studio"):
+            assert client.running_studios()[0] == (server.address, "of-this-studio")
+            assert client.Studio().get("/api/library")
+            local = server.address.replace("127.0.0.1", "localhost")
+            assert client.Studio(local).get("/api/library")
+            folder = max((tmp_path / "motionloom" / "studios").iterdir(), key=os.path.getmtime)
+        folder.mkdir(mode=0o700)  # as after a crash: the files are there, and nobody has the lock
+        (folder / "lock").touch()
+        (folder / "studio.json").write_text(
+            json.dumps({"address": server.address, "token": "of-the-dead", "started": 9e9})
+        )
+        assert client.Studio(server.address).get("/api/library")
+        assert client.Studio().address == "http://127.0.0.1:9"
+    sent = [row[2] for row in Answers.asked]
+    assert sent == [None, "Bearer of-this-studio", "Bearer of-this-studio", None]
     assert client.Studio("http://example.org:8765")._token == ""
     assert client.Studio("localhost:8765").address == "http://localhost:8765"
-    (tmp_path / "motionloom" / "studio-token").write_text("no token\r\nHeader: x")
-    assert client.own_token() == ""
 
 
 def test_a_redirection_is_not_followed(client, server):

@@ -241,9 +241,11 @@ def test_a_given_rate_overrides_the_file(write):
         ml.load(path, fps=-1)
 
 
-def test_warns_about_a_frame_time_in_milliseconds(write):
-    motion = ml.load(write(person(standing(3)).replace("0.0333333", "33.3333")))
-    assert any("milliseconds" in warning for warning in motion.origin.warnings)
+def test_refuses_a_frame_time_in_milliseconds(write):
+    path = write(person(standing(3)).replace("0.0333333", "33.3333"))
+    with pytest.raises(MotionFormatError, match=r"found '33.3333'. If the file means milliseconds"):
+        ml.load(path)
+    assert ml.load(path, fps=30).fps == 30.0
 
 
 def test_reads_one_of_several_figures_by_name(write):

@@ -648,10 +648,16 @@ def test_a_choreography_survives_a_round_trip_through_a_file(made, dances, tmp_p
     "change, words",
     [
         (lambda data: data.pop("fps"), "must have fps, beat_frames and cuts.*KeyError 'fps'"),
-        (lambda data: data.update(fps=0), "fps must be greater than 0 .*; got fps 0"),
+        (lambda data: data.update(fps=0), "fps must be from 1 to 10000.*; got fps 0"),
         (
             lambda data: data.update(beat_frames=1),
-            "beat_frames must be 2 to 100000; got fps 30 and beat_frames 1",
+            "a beat must have 2 frames and last at most 60 s; got fps 30 and beat_frames 1",
+        ),
+        (lambda data: data.update(beat_frames=1e999), "OverflowError cannot convert"),
+        (lambda data: data.update(beat_frames=1801), "got fps 30 and beat_frames 1801"),
+        (
+            lambda data: data.update(cuts=500 * data["cuts"][:1], beat_frames=1500),
+            "which are too many for takes with",
         ),
         (lambda data: data.update(cuts=[]), "the choreography has no movements"),
         (lambda data: data.update(cuts=[7]), "every cut must have source and beats: TypeError"),
@@ -751,3 +757,12 @@ def test_the_data_sets_of_the_paper_have_the_published_size():
     )
     assert 44 <= len(made.movements) <= 49
     assert 1 <= made.graph.movements_per_node <= 2.0
+
+
+def test_a_graph_has_a_limit_on_nodes(tmp_path):
+    """A file of 1.3 MB with 30,000 nodes: its table of transitions would have 7 GB."""
+    nodes = [{"name": str(k), "movements": [0]} for k in range(30_000)]
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps({"nodes": nodes, "edges": []}))
+    with pytest.raises(MotionFormatError, match="at most 2000 nodes; got 30000"):
+        load_graph(path)

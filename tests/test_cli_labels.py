@@ -1,5 +1,6 @@
 """``motionloom find`` and ``motionloom label``."""
 
+import csv
 import json
 
 import pytest
@@ -60,3 +61,17 @@ def test_a_label_for_a_motion_that_does_not_exist_is_refused(lib):
 def test_a_motion_of_the_library_is_retargeted(lib):
     smaller = lib["walk"].skeleton.scaled(0.5)
     assert lib["walk"].retarget(smaller).skeleton.key == smaller.key
+
+
+def test_formulas_in_labels_are_text_for_spreadsheets(tmp_path):
+    """And come back as they were."""
+    texts = ["=cmd|' /C calc'!A0", "+1", "-2 degrees", "@x", "'=quoted", "'plain", "walk"]
+    with ml.Library.create(tmp_path / "takes.loom") as lib:
+        lib.add_motion(ml.demo.clip("walk")[:20], name="walk")
+        lib.labels["walk"] = texts
+        lib.labels.write(tmp_path / "labels.csv")
+        cells = [row[3] for row in csv.reader((tmp_path / "labels.csv").open(newline=""))]
+        assert not [cell for cell in cells if cell[0] in "=+-@"]
+        lib.labels["walk"] = []
+        lib.labels.read(tmp_path / "labels.csv")
+        assert sorted(lib.labels["walk"]) == sorted(texts)

@@ -57,7 +57,7 @@ def test_the_help_shows_what_an_option_may_be():
     for words in ("--index bucket|kdtree|shards", "--rank movement|distance", "[0.5,2]"):
         assert words in text
     lazy = run("search", "--method", "lazy", "--help").stdout
-    assert "--rank distance|sum" in lazy and "--alpha" not in lazy
+    assert "--rank movement|distance|sum" in lazy and "--alpha" not in lazy
 
 
 def test_a_small_family_says_what_to_try(place):

@@ -75,7 +75,7 @@ def clip_distances(signatures, clip, weights):
 
 
 def test_statistics_are_those_of_their_definition(lib):
-    table = clip_table(lib.store, clip_measure("statistics"))
+    table = clip_table(lib.store, ClipStatistics(alignment_weight=0.0).measure())
     result = distances_of(table.measure, table.clips)
     some = [0, 4, 10]
     starts = table.clips.starts
@@ -86,12 +86,12 @@ def test_statistics_are_those_of_their_definition(lib):
 
 
 def test_each_weight_counts_and_none_is_refused(lib):
-    parts = ["covariance", "spectrum", "trend", "length", "turn"]
+    parts = ["covariance", "spectrum", "trend", "length", "turn", "travel", "alignment"]
     whole = distances_of(
         clip_measure("statistics"), clip_table(lib.store, clip_measure("statistics")).clips
     )
     total = np.zeros_like(whole)
-    for part, weight in zip(parts, (1.0, 1.0, 1.0, 0.2, 0.1), strict=True):
+    for part, weight in zip(parts, (1.0, 1.0, 1.0, 0.2, 0.1, 0.3, 0.4), strict=True):
         alone = {f"{other}_weight": weight if other == part else 0.0 for other in parts}
         measure = ClipStatistics(**alone).measure()
         first = distances_of(measure, clip_table(lib.store, measure).clips)

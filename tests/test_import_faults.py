@@ -66,7 +66,7 @@ def check_after_kills(tmp_path: Path, *, files: int, kills: int, frames: int) ->
     assert killed.store.digest() == clean.store.digest() and killed.store.damage() == []
     assert contents(killed.path) == contents(clean.path)
     names = {path.name for path in killed.path.iterdir()} - {"trash"}
-    assert names == {"catalogue.sqlite", "frames", "lock"}
+    assert names == {"catalogue.sqlite", "frames", "lock", "queue"}
 
 
 @needs_fork
@@ -204,6 +204,6 @@ def test_a_full_disk_stops_the_import_and_leaves_the_library_whole(tmp_path, wor
     message = "motionloom: l.loom: cannot write to this library: File too large. Motions added"
     assert message in done.stderr and "Traceback" not in done.stderr
     lib = Library(tmp_path / "l.loom")
-    assert lib.store.damage() == [] and len(contents(lib.path)) == len(lib) + 6
+    assert lib.store.damage() == [] and len(contents(lib.path)) == len(lib) + 7
     report = lib.add(takes)
     assert report.added + report.skipped == 9 and not report.failed

@@ -35,9 +35,7 @@ def webbed(path, files, rng):
 
 
 def graphed(path, files, rng):
-    ml.Library(path).motion_graph(
-        only=["walk", "walk_fast"], workers=1, per_minute=rng.choice([8, 9])
-    )
+    ml.Library(path).motion_graph(only=["walk", "walk_fast"], per_minute=rng.choice([8, 9]))
 
 
 def parametrized(path, files, rng):

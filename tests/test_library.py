@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -229,7 +230,7 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
     connection.commit()
     connection.close()
-    with pytest.raises(LibraryError, match="written by a newer motionloom .format 99; .* up to 3"):
+    with pytest.raises(LibraryError, match="written by a newer motionloom .format 99; .* up to 4"):
         Library(tmp_path / "newer")
     files["garbage"].write_bytes(b"this is not a database " * 400)
     with pytest.raises(LibraryError, match="the catalogue is damaged"):
@@ -348,6 +349,33 @@ def test_a_second_writer_waits_and_then_gives_up(lib, caplog, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="looks at the lock as Linux has it")
+def test_a_writer_that_starts_again_at_once_does_not_starve_others(lib):
+    import fcntl
+
+    order = []
+
+    def other() -> None:
+        with writer_lock(lib.path, timeout=60.0):
+            order.append("the waiting writer")
+
+    thread = threading.Thread(target=other)
+    with writer_lock(lib.path, timeout=60.0), open(lib.path / "queue", "ab") as queue:
+        thread.start()
+        deadline = time.monotonic() + 10.0
+        while time.monotonic() < deadline:  # until the other writer waits
+            try:
+                fcntl.flock(queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                break
+            fcntl.flock(queue, fcntl.LOCK_UN)
+            time.sleep(0.01)
+    with writer_lock(lib.path, timeout=60.0):
+        order.append("the writer that starts again")
+    thread.join()
+    assert order == ["the waiting writer", "the writer that starts again"]
+
+
 def test_the_writer_lock_dies_with_its_process_even_if_workers_live_on(lib):
     script = (
         "import os, sys\n"

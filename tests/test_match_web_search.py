@@ -18,6 +18,7 @@ NAMES = [
     "walk_left_p1",
 ]  # fmt: skip
 QUERY = "kick_front_mid_right_p0:10-62"
+BY_WEB = ml.MatchWeb(rank="distance")  # without the second pass
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_paths_beyond_the_limit_of_an_index_are_in_no_match(lib):
         for largest in ((0.05, 0.1), (0.05, 0.1, None)):
             fresh = ml.Library(lib.path)
             # A search without a limit comes first, so the others also use its index.
-            every = [fresh.search(f"{name}:5-40", method="web", max=None, max_distance=limit)
+            every = [fresh.search(f"{name}:5-40", method=BY_WEB, max=None, max_distance=limit)
                      for limit in largest[::-1]]  # fmt: skip
             matches = {(hit.text, hit.distance) for hits in every for hit in hits}
             near = {match for match in matches if match[1] <= 0.1}
@@ -58,7 +59,7 @@ def test_paths_beyond_the_limit_of_an_index_are_in_no_match(lib):
 
 
 def test_alignments_pair_the_frames_of_query_and_match(lib):
-    for hit in lib.search(QUERY, method="web", max_distance=0.1):
+    for hit in lib.search(QUERY, method=BY_WEB, max_distance=0.1):
         assert hit.alignment[0].tolist() == [0, hit.start_frame]
         assert hit.alignment[-1].tolist() == [51, hit.end_frame - 1]
         steps = np.diff(hit.alignment, axis=0)

@@ -124,7 +124,7 @@ def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
         store.build(workers=1)
     assert len(files(store)) == 2
     others = {path.name for path in store.folder.iterdir() if path.suffix != ".web"}
-    assert others == {"lock"}
+    assert others == {"lock", "queue"}
     kept = files(store)
     report = store.build(workers=1)
     assert 0 < report.built < 6

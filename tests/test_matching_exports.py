@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.spatial.transform import Rotation
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.motion_matching import MatchingSettings, matching_database
+from motionloom.motion_matching.exports import engines
 from motionloom.motion_matching.exports.databases import PARENTS, ROLES
 
 
@@ -117,6 +119,22 @@ def test_takes_with_a_root_bone_look_the_same(database, tmp_path, suffix):
     expected = database.motion(database.ranges[0]).positions()
     joints = [names.index(name) for name in database.skeleton.names]
     np.testing.assert_allclose(whole.positions()[:, joints], expected, atol=1e-3)
+
+
+def test_every_take_has_its_own_file_on_every_system(tmp_path, monkeypatch):
+    names = ("a/walk", "a_walk", "a walk", "A_Walk", "CON", "...", "kick")
+    parts = [SimpleNamespace(name=name, mirrored=False) for name in names]
+    pose = ml.demo.clip("walk")[:1]
+    monkeypatch.setattr(
+        engines, "with_root_bone", lambda database, part: replace(pose, name=part.name)
+    )
+    files = engines.write_engine(SimpleNamespace(ranges=parts), tmp_path)[:-1]
+    assert sorted(path.name for path in tmp_path.glob("*.glb")) == sorted(f.name for f in files)
+    assert len({file.name.casefold() for file in files}) == len(names)
+    stems = [file.stem for file in files]
+    assert stems[:5] == ["a_walk", "a_walk_2", "a_walk_3", "A_Walk_4", "_CON"]
+    script = (tmp_path / engines.SCRIPT).read_text()
+    assert all(f"{file.name!r}," in script for file in files)
 
 
 def test_unknown_formats_and_invalid_folders_are_rejected(database, tmp_path):

@@ -16,7 +16,8 @@ yaml = pytest.importorskip("yaml")
 requirement = pytest.importorskip("packaging.requirements").Requirement
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT, BUILD = SETTINGS["project"], SETTINGS["build-system"]["requires"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 EXTRAS = {
@@ -81,13 +82,55 @@ def test_one_version_everywhere():
 def test_the_image_runs_commands_that_exist_and_not_as_root():
     assert unknown_words([*last("ENTRYPOINT"), *last("CMD")]) == []
     bases = [rest.split()[0] for word, rest in instructions() if word == "FROM"]
-    assert all(re.fullmatch(r"python:3\.\d+-slim-\w+", base) for base in bases)
+    assert all(re.fullmatch(r"python:3\.[\d.]+-slim-\w+@sha256:[0-9a-f]{64}", b) for b in bases)
+    assert len(set(bases)) == 1
     words = [word for word, _ in instructions()]
     assert words.index("USER") < words.index("ENTRYPOINT")
     assert [rest for word, rest in instructions() if word == "USER"] == ["1000"]
     assert "HEALTHCHECK" in words
-    extras = re.search(r"\[([a-z,]+)\]", DOCKERFILE.split("pip install")[-1])[1].split(",")
+
+
+def test_every_package_of_the_image_has_a_hash():
+    """And the lock has all packages of motionloom and its extras, in versions that it accepts."""
+    installs = [line for line in DOCKERFILE.splitlines() if "pip install" in line]
+    assert all("--require-hashes" in line or "--no-index" in line for line in installs)
+    locked = {}
+    for name in ("requirements", "build"):
+        text = (ROOT / "packaging" / "image" / f"{name}.txt").read_text("utf-8")
+        for block in re.split(r"\n(?=[a-z])", text):
+            package, version = re.match(r"([\w.-]+)==([^ ;]+)", block).groups()
+            assert re.search(r"--hash=sha256:[0-9a-f]{64}", block), package
+            locked[package] = version
+    extras = ("audio", "cluster", "fbx", "studio", "usd")
     assert set(extras) <= EXTRAS
+    lines = [*PROJECT["dependencies"], *BUILD]
+    for extra in extras:
+        lines += PROJECT["optional-dependencies"][extra]
+    for wanted in map(requirement, lines):
+        assert wanted.specifier.contains(locked[wanted.name]), wanted.name
+
+
+@pytest.mark.parametrize("workflow", ["ci", "release"])
+def test_actions_are_named_by_their_commits(workflow):
+    text = (ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text("utf-8")
+    used = re.findall(r"uses: (\S+)(.*)", text)
+    assert used and all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name) for name, _ in used)
+    assert all(re.fullmatch(r" # v\d+\.\d+\.\d+", version) for _, version in used)
+
+
+def test_a_release_is_attested_and_only_its_jobs_may_sign():
+    flow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))
+    assert flow["permissions"] == {}
+    build, publish = flow["jobs"]["build"], flow["jobs"]["publish"]
+    assert build["permissions"]["attestations"] == "write"
+    assert any("attest-build-provenance" in step.get("uses", "") for step in build["steps"])
+    assert publish["permissions"] == {"id-token": "write"} and publish["environment"] == "pypi"
+    assert not any("secrets." in json.dumps(job) for job in flow["jobs"].values())
+
+
+def test_containers_have_limits():
+    for service in COMPOSE["services"].values():
+        assert {"mem_limit", "memswap_limit", "cpus", "pids_limit", "logging"} <= set(service)
 
 
 def test_the_check_of_health_is_valid_python():
@@ -132,8 +175,12 @@ def test_a_wrong_command_would_be_seen():
 
 
 def test_the_workflow_runs_what_exists():
-    flow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
-    runs = [step["run"] for job in flow["jobs"].values() for step in job["steps"] if "run" in step]
+    flows = [
+        yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text("utf-8"))
+        for name in ("release.yml", "ci.yml")
+    ]
+    steps = [step for flow in flows for job in flow["jobs"].values() for step in job["steps"]]
+    runs, flow = [step["run"] for step in steps if "run" in step], flows[-1]
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.M)
     for words in map(shlex.split, runs):
         if words[0] == "make":

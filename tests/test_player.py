@@ -83,6 +83,8 @@ def test_an_unknown_control_is_rejected_by_name(player):
         InvalidInput, match="ClipPlayer has no control 'tempo'; its controls are: aside"
     ):
         player.steer(tempo=2)
+    with pytest.raises(InvalidInput, match="ClipPlayer has no control 'self'"):
+        player.steer(**{"self": 1})  # as a message to the studio may say
 
 
 @pytest.mark.parametrize(

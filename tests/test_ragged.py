@@ -34,8 +34,10 @@ def test_no_rows_and_only_empty_rows():
 
 def test_invalid_input_is_reported():
     with pytest.raises(
-        InvalidInput, match="offsets must start at 0 and end at 3, the number of values"
+        InvalidInput, match="offsets must start at 0, never decrease, and end at 3, the number"
     ):
         Ragged(np.zeros(3), np.array([0, 2]))
+    with pytest.raises(InvalidInput, match="never decrease"):
+        Ragged(np.zeros(3), np.array([0, 2, 1, 3]))
     with pytest.raises(IndexError, match="row 2 does not exist"):
         Ragged.from_lengths(np.zeros(3), [1, 2])[2]

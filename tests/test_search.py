@@ -202,12 +202,23 @@ def test_lazy_ranks_by_the_mean_or_by_the_sum_of_a_path(lib, bridge):
 
 def test_lazy_with_all_neighbors_is_dtw(lib):
     query, every = f"{KICK}_p0:10-40", sum(len(lib[name]) for name in lib.names)
-    lazy = lib.search(query, method=ml.LazyGraph(k=every, bridge=0)).to_json()
+    lazy = lib.search(query, method=ml.LazyGraph(k=every, bridge=0, rank="distance")).to_json()
     exact = lib.search(
         query, method=ml.Dtw(weights="equal", rank="distance", speed_seconds=0.0)
     ).to_json()
     assert [{**hit, "distance": 0} for hit in lazy] == [{**hit, "distance": 0} for hit in exact]
     np.testing.assert_allclose([h["distance"] for h in lazy], [h["distance"] for h in exact])
+
+
+def test_lazy_ranks_by_movement_as_dtw_does(lib):
+    """The second pass finds the same matches near the paths of the graph."""
+    query = "take_strikes_p0:60-95"
+    here = {"only": "take_strikes_p0", "max": None}
+    exact = lib.search(query, **here).to_json()
+    assert lib.search(query, method="lazy", **here).to_json() == exact
+    assert lib.search(query, method=ml.LazyGraph(rank="distance"), **here).to_json() != exact
+    assert ml.LazyGraph().for_families().rank == "distance"
+    assert ml.LazyGraph(rank="sum").for_families().rank == "sum"
 
 
 def test_joints_count_equally_unless_asked(lib):

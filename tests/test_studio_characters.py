@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from test_own_character import HERO, hero_mesh
 
 import motionloom as ml
 from motionloom.formats import gltf
+from motionloom.formats.gltf.container import glb_bytes
 from motionloom.library import FrameBlock, Player
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.studio import live, messages
@@ -273,9 +275,54 @@ def test_characters_have_limits(client, hero, monkeypatch):
     answer = client.put("/api/characters/large.glb", content=b"x" * (1 << 20) + b"x")
     assert "at most 1 MB" in answer.json()["error"]
     monkeypatch.setattr(characters, "_MAX_BYTES", 1 << 26)
+    answer = client.put("/api/characters/large.glb", content=bytes(9 << 20))
+    assert "not a glTF file" in answer.json()["error"]  # not the limit of other requests
     monkeypatch.setattr(characters, "_MAX_VERTICES", 10)
     answer = client.put("/api/characters/hero.glb", content=hero + b"\0")
-    assert answer.status_code == 422
+    assert answer.status_code == 422 and "at most 10 vertices" in answer.json()["error"]
+
+
+def test_a_texture_is_decoded_once_and_never_whole_in_numbers(client, hero, monkeypatch):
+    """A small GLB: 32 megapixels in one color, which each of its primitives shows."""
+    from PIL import Image
+
+    picture, opened = io.BytesIO(), []
+    Image.new("P", (8192, 4096)).save(picture, "PNG", bits=1)
+    document, binary = _parts(hero)
+    document["images"] = [{"bufferView": len(document["bufferViews"]), "mimeType": "image/png"}]
+    document["textures"] = [{"source": 0} for _ in document["textures"]]
+    document["bufferViews"] += [
+        {"buffer": 0, "byteOffset": len(binary), "byteLength": len(picture.getvalue())}
+    ]
+    binary += picture.getvalue()
+    document["buffers"][0]["byteLength"] = len(binary)
+    for mesh in document["meshes"]:
+        mesh["primitives"] *= 3
+    data = glb_bytes(document, binary)
+    assert len(data) < 1 << 20
+    monkeypatch.setattr(characters, "_image", _noted(characters._image, opened))
+    sent = client.put("/api/characters/flat.glb", content=data)
+    assert sent.status_code == 200, sent.text
+    ((pixels, _),) = opened  # one byte each, and 16 megapixels at most
+    assert pixels.nbytes == 3 * 4096**2
+
+    for mesh in document["meshes"]:
+        mesh["primitives"] *= 2000
+    sent = client.put("/api/characters/many.glb", content=glb_bytes(document, binary))
+    assert sent.status_code == 422 and "at most 300,000 vertices" in sent.json()["error"]
+
+
+def _parts(data: bytes) -> tuple[dict, bytes]:
+    length = int.from_bytes(data[12:16], "little")
+    return json.loads(data[20 : 20 + length]), data[28 + length :]
+
+
+def _noted(function, calls):
+    def noted(*given, **options):
+        calls.append(function(*given, **options))
+        return calls[-1]
+
+    return noted
 
 
 def test_a_character_that_is_gone_is_named(client):

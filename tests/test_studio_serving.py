@@ -85,6 +85,16 @@ def test_a_foreign_name_for_this_machine_is_not_answered(server):
         assert ask(server, Host=host)[0] == 200
 
 
+def test_the_host_adds_nothing_to_the_content_policy(server):
+    own = f"127.0.0.1:{server.port}"
+    policy = ask(server, Host=own)[1]["content-security-policy"]
+    assert f"connect-src 'self' ws://{own} wss://{own};" in policy
+    for host in (f"{own}; script-src *", "127.0.0.1:1 *", "localhost:80; x", "[::1]x", "[::1]:a"):
+        status, headers, _ = ask(server, Host=host)
+        assert status in (400, 403)
+        assert "script-src" not in headers.get("content-security-policy", "")
+
+
 def test_other_sites_are_not_answered(server):
     own = f"127.0.0.1:{server.port}"
     assert ask(server, Host=own, Origin=f"http://{own}")[0] == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import shutil
 import zipfile
 from pathlib import Path
 from urllib.parse import quote
@@ -21,6 +22,7 @@ from studio_takes import studio_client  # noqa: E402
 import motionloom as ml  # noqa: E402
 from motionloom import demo  # noqa: E402
 from motionloom.errors import InvalidInput, LibraryError  # noqa: E402
+from motionloom.files import remove_tree  # noqa: E402
 from motionloom.studio.state import uploads  # noqa: E402
 from motionloom.studio.state.uploads import Uploads, checked_name  # noqa: E402
 
@@ -47,7 +49,8 @@ def client(library):
 def staged(library) -> list[str]:
     """Files that lie in the library and wait to be imported."""
     place = library.path / "incoming"
-    files = [path for path in place.rglob("*") if path.is_file() and path.name != "lock"]
+    locks = ("lock", "queue")
+    files = [path for path in place.rglob("*") if path.is_file() and path.name not in locks]
     return sorted(path.name for path in files)
 
 
@@ -206,6 +209,16 @@ def test_an_import_that_is_stopped_keeps_what_came_before(client, library, files
     assert staged(library) == []
 
 
+def test_uploads_continue_after_the_library_folder_was_replaced(client, library, files):
+    assert client.put("/api/uploads/walk.bvh", content=files["walk"]).json()["added"] == 1
+    again = library.path.with_name("again.loom")
+    shutil.copytree(library.path, again, ignore=shutil.ignore_patterns("incoming"))
+    shutil.rmtree(library.path)
+    os.rename(again, library.path)
+    assert client.put("/api/uploads/jump.bvh", content=files["jump_up"]).json()["added"] == 1
+    assert library.names == ("jump", "walk")
+
+
 def test_a_batch_that_is_given_up_is_gone(client, library, files):
     batch = client.post("/api/uploads").json()["id"]
     client.put(f"/api/uploads/{batch}/files/a.bvh", content=files["walk"])
@@ -254,6 +267,33 @@ def test_sizes_and_numbers_are_bounded(client, library, monkeypatch):
     assert "at most 3 files" in client.put(address + "z.bvh", content=b"").text
     assert client.post("/api/uploads").status_code == 200
     assert "2 imports are in progress" in client.post("/api/uploads").json()["error"]
+
+
+def test_abandoned_batches_expire_and_can_be_listed(client, library, files, monkeypatch):
+    for _ in range(uploads.MOST_BATCHES):
+        batch = client.post("/api/uploads").json()["id"]
+        client.put(f"/api/uploads/{batch}/files/a.bvh", content=b"x")
+    assert "16 imports are in progress" in client.put("/api/uploads/w.bvh", content=b"").text
+    listed = client.get("/api/uploads").json()
+    assert len(listed) == 16 and listed[-1]["id"] == batch
+    assert (listed[0]["files"], listed[0]["bytes"]) == (1, 1) and listed[0]["idle"] >= 0.0
+    last = client.app.state.studio.uploads[batch]
+    monkeypatch.setattr(uploads, "IDLE_SECONDS", 0.0)
+    with last.in_use():  # still sending
+        assert client.put("/api/uploads/walk.bvh", content=files["walk"]).status_code == 200
+        assert [row["id"] for row in client.get("/api/uploads").json()] == [batch]
+    assert staged(library) == ["a.bvh"]
+    assert client.get("/api/uploads").json() == [] == staged(library)
+
+
+def test_uploads_go_on_after_the_library_was_replaced(client, library, files, tmp_path):
+    client.post("/api/uploads")
+    moved = tmp_path / "moved.loom"
+    shutil.copytree(library.path, moved)
+    library.path.rename(tmp_path / "old.loom")
+    moved.rename(library.path)
+    shutil.rmtree(library.path / "incoming")
+    assert client.put("/api/uploads/walk.bvh", content=files["walk"]).status_code == 200
 
 
 def test_a_large_file_is_refused_by_its_header(client, library):
@@ -358,6 +398,27 @@ def test_what_a_killed_server_left_is_removed_and_what_another_uses_is_not(libra
     assert staged(library) == ["a.bvh"]
     first.close()
     assert not (library.path / "incoming").exists()
+
+
+@pytest.mark.slow
+def test_very_deep_folders_are_no_obstacle(client, library, files, tmp_path, monkeypatch):
+    """In a received library, or in a folder that is imported: Python recurses a thousand times."""
+    abandoned, outside = library.path / "incoming" / "old", tmp_path / "outside"
+    for top in (abandoned, outside):
+        top.mkdir(parents=True)
+        with monkeypatch.context() as moved:
+            moved.chdir(top)
+            for _ in range(1200):
+                os.mkdir("a")
+                os.chdir("a")
+    (abandoned / "link").symlink_to(outside)
+    assert client.put("/api/uploads/walk.bvh", content=files["walk"]).status_code == 200
+    assert not abandoned.exists() and (outside / "a" / "a").is_dir()
+    (outside / "jump.bvh").write_bytes(files["jump_up"])
+    report = library.add(outside, workers=1)
+    assert report.added == 1 and "more than 200 levels deep" in report.failed[0].reason
+    remove_tree(outside)  # pytest could not
+    assert not outside.exists()
 
 
 def test_a_full_disk_is_reported(library, monkeypatch):

@@ -1,7 +1,9 @@
 """Progress output of commands."""
 
+import io
 import json
 import re
+from contextlib import redirect_stdout
 
 import pytest
 from click.testing import CliRunner
@@ -95,3 +97,29 @@ def test_a_web_build_estimates_its_duration_first(tmp_path, monkeypatch):
     assert " min " not in again.output
     report = CliRunner().invoke(app, [*build, "--json"])
     assert json.loads(report.stdout)["built"] == 0
+
+
+def test_color_codes_in_names_do_not_reach_the_terminal(monkeypatch):
+    """Only the program's own: a name could hide text, or look like another part of the output."""
+    from rich.table import Table
+
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    screen, name = Screen(), "walk\x1b[8mhidden\x1b[0;31m"
+    with redirect_stdout(terminal.PlainOutput(screen)):
+        print(terminal.styled("frames", "bold"), name)
+        terminal.print_columns([(terminal.styled("a", "dim"), "1"), (name, "2")])
+        table = Table("motion", title=name)
+        table.add_row(name)
+        terminal.print_table(table)
+    text = screen.getvalue()
+    assert "\x1b[1mframes\x1b[0m walk\\x1b[8mhidden" in text
+    assert text.count("\\x1b[8m") == 4 and "\x1b[8m" not in text and "\x1b[0;31m" not in text
+    assert len({line.rstrip()[-1] for line in text.splitlines()[1:3]} & {"1", "2"}) == 2
+    columns = [re.sub("\x1b[^m]*m", "", line).index(digit) for line, digit in
+               zip(text.splitlines()[1:3], "12", strict=True)]  # fmt: skip
+    assert columns[0] == columns[1]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import sys
 import threading
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +42,32 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path):
         "expected a file; found a device",
         "expected a file; found a pipe",
     ]
+
+
+def test_rates_that_no_motion_has_are_refused(tmp_path):
+    """A file of 28 kB claims to last 11 hours: every verb would resample it to a million frames."""
+    walk = ml.demo.clip("walk")[:40]
+    text = walk.save(tmp_path / "walk.bvh").read_text()
+    for seconds in ("1000", "1.01", "1e-6"):
+        changed = re.sub(r"Frame Time: \S+", f"Frame Time: {seconds}", text)
+        (tmp_path / "walk.bvh").write_text(changed)
+        with pytest.raises(MotionFormatError, match="set the rate with fps"):
+            ml.load(tmp_path / "walk.bvh")
+    assert ml.load(tmp_path / "walk.bvh", fps=30).fps == 30.0
+    library = ml.Library.create(tmp_path / "takes.loom")
+    (failure,) = library.add(tmp_path / "walk.bvh", workers=1).failed
+    assert "set the rate with fps" in failure.reason
+    for rate in (0.5, 20_000):
+        with pytest.raises(InvalidInput, match="fps must be from 1 to 10000"):
+            library.add_motion(replace(walk, fps=rate), name="walk")
+        with pytest.raises(InvalidInput, match="fps must be from 1 to 10000"):
+            ml.Library.create(tmp_path / "other.loom", fps=rate)
+    marks = ml.Markers(["a"], np.zeros((9, 1, 3)), 0.01)
+    marks.save(tmp_path / "marks.c3d")
+    with pytest.raises(MotionFormatError, match="fps must be from 1 to 10000"):
+        ml.load_markers(tmp_path / "marks.c3d")
+    with pytest.raises(InvalidInput, match="at most 250 frames can be made of one"):
+        replace(walk, fps=1.0).resample(300)
 
 
 @pytest.mark.parametrize("name", ["", "..", "/x", "a//b", "a/../b", "C:x", "a\\b", "\x1bx", "a\0b"])

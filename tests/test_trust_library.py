@@ -15,6 +15,7 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import LibraryError
+from motionloom.store.catalogue import Catalogue
 
 MOTIONS = ("walk", "jog", "kick_front_high_right")
 
@@ -98,11 +99,37 @@ def test_a_killed_import_is_swept_into_the_trash(takes):
     shutil.copy(takes.path / "frames" / frames(takes)[0], orphan)
     takes.add(takes.path.parent / "files", workers=1)
     assert orphan.exists()  # nothing says that an import was interrupted
-    takes.store.catalogue.set_meta("importing", "1")
+    killed_writer(takes)
     takes.add(takes.path.parent / "files", workers=1)
     assert not orphan.exists()
     assert [path.name for path in takes.path.glob("trash/*/frames/*")] == [orphan.name]
-    assert "importing" not in takes.store.catalogue.meta()
+    assert not (takes.path / "lock").read_bytes()
+
+
+def killed_writer(library) -> None:
+    """Leave the writer lock as a killed process does."""
+    with library.store.writing():
+        text = (library.path / "lock").read_bytes()
+    assert text
+    (library.path / "lock").write_bytes(text)
+
+
+@pytest.mark.parametrize("how", ["an older catalogue", "rows deleted"])
+def test_a_catalogue_that_does_not_list_everything_keeps_all_frames_after_a_kill(takes, how):
+    older = (takes.path / "catalogue.sqlite").read_bytes()
+    takes.add_motion(ml.demo.clip("jog"), name="later")
+    there = frames(takes)
+    killed_writer(takes)
+    takes.close()
+    if how == "rows deleted":
+        change(takes, "DELETE FROM motions WHERE name = 'later'")
+    else:
+        (takes.path / "catalogue.sqlite").write_bytes(older)
+    library = ml.Library(takes.path)
+    library.labels.add("walk", "calm")
+    assert frames(takes) == there
+    library.verify(repair=True)
+    assert "later" in library.names and library.verify().problems == ()
 
 
 def test_what_a_worker_left_is_in_the_trash_after_the_import(takes):
@@ -225,6 +252,59 @@ def test_a_schema_with_more_than_tables_is_refused(takes, statement):
         ml.Library(takes.path)
 
 
+@pytest.mark.parametrize(
+    "columns",
+    ["printf('%.*c', 100000000, label)", "label || zeroblob(100000000)", "abs(label)", "label, -1"],
+)
+def test_an_expression_in_an_index_of_the_catalogue_is_refused(takes, columns):
+    change(takes, "DROP INDEX labels_by_label")
+    change(takes, "DELETE FROM labels")
+    change(takes, f"CREATE INDEX labels_by_label ON labels ({columns})")
+    with pytest.raises(LibraryError, match="found the index 'labels_by_label'"):
+        ml.Library(takes.path)
+
+
+def test_a_label_missing_from_the_index_is_noticed_and_repaired(takes):
+    """Release 0.2 did not compare the labels with their index, so ``label=`` missed motions."""
+    takes.labels.add("walk", "findme")
+    takes.close()
+    path = takes.path / "catalogue.sqlite"
+    content = path.read_bytes()
+    (root,) = sqlite3.connect(path).execute(
+        "SELECT rootpage FROM sqlite_master WHERE name = 'labels_by_label'"
+    ).fetchone()  # fmt: skip
+    page = slice((root - 1) * 4096, root * 4096)
+    assert content[page].count(b"findme") == 1
+    path.write_bytes(
+        content[: page.start] + content[page].replace(b"findme", b"findne") + content[page.stop :]
+    )
+    library = ml.Library(takes.path)
+    assert not library.labels.motions("findme")
+    assert any("labels_by_label" in problem for problem in library.verify().problems)
+    assert "rebuilt its indices" in library.verify(repair=True).repaired[0]
+    assert library.labels.motions("findme") == ("walk",) and not library.verify().problems
+
+
+def test_a_writer_does_not_look_like_damage(takes, monkeypatch):
+    """Motions, labels and artifacts that change while a library is verified."""
+    whole, changes = Catalogue._labels_sum, []
+
+    def meanwhile(catalogue, name):
+        changes.append(name)
+        if len(changes) == 5:  # between reading the checksums and reading the labels
+            with ml.Library(takes.path) as other:
+                other.labels.add("walk", "calm")
+                other.remove("jog")
+                other.rename("walk", "stroll")
+                other.add_motion(ml.demo.clip("jog")[:30], name="new")
+        return whole(catalogue, name)
+
+    monkeypatch.setattr(Catalogue, "_labels_sum", meanwhile)
+    report = takes.verify()
+    assert len(changes) > 5 and {"new", "stroll"} < set(takes.names)
+    assert report.problems == () and all("trash" in note for note in report.notes)
+
+
 def test_a_view_in_place_of_a_table_is_refused(takes):
     change(takes, "DROP TABLE labels")
     change(takes, "CREATE VIEW labels AS SELECT name, name AS label FROM motions")
@@ -259,6 +339,7 @@ def test_a_journal_that_names_another_file_is_refused(takes, tmp_path):
         ("frames", 1 << 62, "frames"),
         ("fps", 0.0, "has 0.0 frames per second"),
         ("fps", float("inf"), "frames per second"),
+        ("fps", 0.001, "has 0.001 frames per second, not 1 to 10000"),  # 40 frames: 11 hours
         ("fps", "x", "has 'x' frames per second"),
         ("digest", b"\0", "has a digest that is not a string"),
     ],
@@ -296,7 +377,6 @@ def test_a_store_is_confirmed_where_it_was_not_chosen(takes, tmp_path, monkeypat
     victim.mkdir(parents=True)
     (victim / "thesis.npy").write_text("years of work")
     change(takes, "INSERT INTO meta VALUES ('store', ?)", f"file://{tmp_path}/victim")
-    change(takes, "INSERT INTO meta VALUES ('importing', '1')")
     takes.store.catalogue.put_checks()
     library = ml.Library(takes.path)
     with pytest.raises(LibraryError, match=r"not chosen on this machine.*motionloom trust"):

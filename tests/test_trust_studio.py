@@ -7,8 +7,11 @@ import json
 import os
 import socket
 import threading
+import tracemalloc
 import urllib.error
+import urllib.parse
 import urllib.request
+from pathlib import Path
 
 import pytest
 from fastapi.routing import APIRoute
@@ -120,6 +123,18 @@ def test_a_body_is_limited_whatever_its_type(client, kind):
     assert answer.status_code == 413
 
 
+def test_a_score_of_a_few_bytes_does_not_become_hours_of_sound(client):
+    track = b"\0\xff\x51\x03\xff\xff\xff\0\x90\x3c\x40\x83\x28\x80\x3c\x40\0\xff\x2f\0"
+    data = b"MThd\0\0\0\6\0\0\0\1\0\1MTrk" + len(track).to_bytes(4, "big") + track
+    tracemalloc.start()
+    sent = client.put("/api/dance/music/long.mid", content=data).json()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(data) < 50 and sent["seconds"] > 1.9 * 3600.0
+    sound = client.get(f"/api/dance/music/{sent['id']}/sound").content
+    assert len(sound) < 30e6 and peak < 150e6
+
+
 @pytest.mark.parametrize(
     ("tune", "words"),
     [
@@ -130,6 +145,38 @@ def test_a_body_is_limited_whatever_its_type(client, kind):
 def test_a_tune_has_an_end_and_a_seed(client, tune, words):
     answer = client.post("/api/dance/tunes", json=tune)
     assert answer.status_code == 422 and words in answer.text
+
+
+def test_answers_are_computed_again_if_the_library_changes_meanwhile(library):
+    """A motion that a search has found may be removed by another process before it is read."""
+    calls = []
+
+    def failing(times: int, kind: str) -> list[str]:
+        calls.append(kind)
+        if len(calls) > times:
+            return calls
+        if kind != "unchanged":
+            with ml.Library(library.path) as other:
+                other.labels["walk"] = [f"{kind} {len(calls)}"]
+        if kind == "KeyError":
+            raise KeyError("third")
+        return library["third"]
+
+    app = create_app(library)
+    app.add_api_route("/api/failing", failing)
+    app.router.routes.insert(0, app.router.routes.pop())
+    with TestClient(app, base_url="http://localhost") as client:
+        for times, kind, status, tries in (
+            (1, "removed", 200, 2),
+            (3, "KeyError", 200, 4),
+            (9, "removed", 503, 4),
+            (9, "unchanged", 404, 1),
+        ):
+            calls.clear()
+            answer = client.get("/api/failing", params={"times": times, "kind": kind})
+            assert (answer.status_code, len(calls)) == (status, tries), kind
+        assert "keep changing" not in answer.text
+        library.labels["walk"] = []
 
 
 def test_work_is_limited_and_the_rest_is_answered(library, monkeypatch):
@@ -276,11 +323,13 @@ def test_without_a_token_nothing_is_answered(library, tmp_path, monkeypatch):
         token = server.address.partition("?token=")[2]
         asked = urllib.request.Request(place, headers={"Authorization": f"Bearer {token}"})
         assert len(json.load(urllib.request.urlopen(asked))["motions"]) == 2
-        kept = tmp_path / "motionloom" / "studio-token"
-        assert kept.read_text() == token and kept.stat().st_mode & 0o077 == 0
         server.kill()
         server.restart()
-        assert server.address.endswith(token)  # open pages outlive a restart
+        assert token not in server.address  # each start has its own
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(asked)
+        token = server.address.partition("?token=")[2]
+        asked = urllib.request.Request(place, headers={"Authorization": f"Bearer {token}"})
         # Connections that send nothing do not keep others out.
         silent = [
             socket.create_connection(("127.0.0.1", server.port)) for _ in range(limits.SILENT + 60)
@@ -305,14 +354,65 @@ def test_no_token_is_for_this_machine_only(library):
         serve(library.path, host="0.0.0.0", token=False)
 
 
-def test_a_token_that_others_can_read_is_replaced(tmp_path, monkeypatch):
-    from motionloom.studio.server.serving import _own_token
+def test_the_token_is_on_no_command_line(library, tmp_path, monkeypatch):
+    """The browser's command line, which every user can read, names a private file instead."""
+    import webbrowser
+
+    import uvicorn
+
+    from motionloom.studio import running_studios, serve
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    first = _own_token()
-    assert _own_token() == first
-    os.chmod(tmp_path / "motionloom" / "studio-token", 0o644)
-    assert _own_token() != first
+    folder = tmp_path / "motionloom"
+    folder.mkdir()
+    (folder / "studio-token").write_text("the token of earlier releases, for every start")
+    opened, printed, seen = threading.Event(), [], []
+    monkeypatch.setattr(webbrowser, "open", lambda place: (seen.append(place), opened.set()))
+
+    def run(self, sockets):
+        assert opened.wait(LIMIT)
+        page = urllib.parse.unquote(urllib.parse.urlsplit(seen[0]).path)
+        seen.append((os.stat(page).st_mode & 0o77, Path(page).read_text(), running_studios()))
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    serve(library.path, port=0, report=printed.append)
+    token = printed[0].partition("?token=")[2]
+    place, (mode, page, running) = seen
+    assert len(token) >= 32 and place.startswith("file:") and token not in place
+    assert mode == 0 and f"/?token={token}" in page
+    assert [(f"motionloom studio: {each.address}/?token={each.token}") for each in running] == [
+        printed[0]
+    ]
+    assert running_studios() == [] and os.listdir(folder / "studios") == []
+    assert not (folder / "studio-token").exists()
+
+
+def test_programs_use_only_running_studios_of_this_user(tmp_path, monkeypatch):
+    """After a crash, any user may listen on the port of the studio."""
+    from motionloom.studio import running_studios
+    from motionloom.studio.server.announcement import announced
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with announced("http://127.0.0.1:1", "first"), announced("http://127.0.0.1:2", "second"):
+        tokens = [studio.token for studio in running_studios()]
+        assert tokens == ["second", "first"]
+        folder = tmp_path / "motionloom" / "studios"
+        (crashed := folder / "crashed").mkdir(mode=0o700)
+        (crashed / "studio.json").write_text(
+            json.dumps({"address": "http://127.0.0.1:3", "token": "third", "started": 1e12})
+        )
+        assert [studio.token for studio in running_studios()] == tokens
+        os.utime(crashed, (1, 1))
+        with announced("http://127.0.0.1:4", "fourth"):
+            assert not crashed.exists()
+        os.chmod(folder, 0o777)
+        assert running_studios() == []
+        with announced("http://127.0.0.1:4", "fourth") as page:  # private again
+            assert page is not None and len(running_studios()) == 3
+    (tmp_path / "nowhere").write_text("")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nowhere"))
+    with announced("http://127.0.0.1:1", "first") as page:
+        assert page is None and running_studios() == []
 
 
 @pytest.fixture

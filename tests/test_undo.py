@@ -12,6 +12,7 @@ from commands import ran
 import motionloom as ml
 from motionloom.errors import LibraryError
 from motionloom.store.history import REMEMBERED
+from motionloom.store.records import text_digest
 
 
 @pytest.fixture
@@ -106,13 +107,19 @@ def test_several_writes_are_one_change(lib):
     assert lib.labels["walk"] == ("walk",) and lib.labels["jog"] == ("jog",)
 
 
-def test_a_change_that_fails_midway_is_undone_as_far_as_it_came(lib):
+def test_a_change_that_fails_midway_has_no_effect(lib):
+    history = lib.history()
     with pytest.raises(LibraryError, match="no motion 'nobody'"), lib.store.change("label"):
         lib.labels["walk"] = ["a"]
+        lib.beats.set("walk", bpm=100)
+        lib.add_motion(ml.demo.clip("jog"), name="added")
         lib.labels["nobody"] = ["a"]
-    assert lib.labels["walk"] == ("a",)
-    lib.undo()
-    assert lib.labels["walk"] == ("walk",)
+    assert lib.labels["walk"] == ("walk",) and not lib.beats.manual() and "added" not in lib
+    assert lib.history() == history
+    lib.labels["walk"] = ["b"]  # the next writer finds the files that are left over
+    assert lib.verify().problems == () and "trash" in lib.verify().notes[0]
+    frames = (path.name.split(".")[0] for path in (lib.path / "frames").iterdir())
+    assert sorted(frames) == list(lib.names)
 
 
 def test_labels_that_stay_the_same_are_not_a_change(lib):
@@ -207,9 +214,37 @@ def test_a_history_from_elsewhere_is_checked(lib, image, message):
     lib.remove("walk")
     lib.close()
     with sqlite3.connect(lib.path / "catalogue.sqlite") as connection:
+        connection.create_function("digest", -1, lambda *row: text_digest(repr(row)))
         connection.execute("UPDATE history_motions SET image = ?", (image,))
+        connection.execute(
+            "UPDATE history_motions SET checksum = digest(number, name, skeleton, image)"
+        )
     with pytest.raises(LibraryError, match=message):
         ml.Library(lib.path).undo()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE history_motions SET image = replace(image, 'walk', 'talk')",
+        "UPDATE history SET what = 'import'",
+        "UPDATE history_artifacts SET stem = 'beats.other'",
+    ],
+)
+def test_a_damaged_history_is_noticed_and_not_used(lib, damage):
+    with lib.store.change("mixed"):
+        lib.labels["walk"] = ["calm"]
+        lib.beats.set("walk", bpm=100)
+    lib.close()
+    with sqlite3.connect(lib.path / "catalogue.sqlite") as connection:
+        connection.execute(damage)
+    (problem,) = lib.verify().problems
+    assert "the history of" in problem and "wrong checksum" in problem
+    with pytest.raises(LibraryError, match="the history is damaged; run motionloom verify"):
+        lib.undo()
+    assert lib.labels["walk"] == ("calm",)
+    assert "the history was cleared" in lib.verify(repair=True).repaired[0]
+    assert lib.verify().problems == () and not lib.history()
 
 
 def test_the_command_lists_undoes_and_redoes(lib):

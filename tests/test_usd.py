@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import random
 import subprocess
 from dataclasses import replace
@@ -322,3 +323,14 @@ def test_mutated_files_are_read_or_refused(tmp_path, suffix, count, monkeypatch)
         else:
             assert np.isfinite(again.positions()).all()
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes")
+@pytest.mark.parametrize("arc", ["subLayers = [@pipe.usda@]", 'def "A" (references = @b.usda@) {}'])
+def test_pipes_and_devices_in_layers_are_refused_at_once(tmp_path, arc):
+    os.mkfifo(tmp_path / "pipe.usda")
+    (tmp_path / "b.usda").write_text("#usda 1.0\n(subLayers = [@./pipe.usda:SDF_FORMAT_ARGS:a=b@])")
+    head = f"({arc})" if arc.startswith("sub") else arc
+    (tmp_path / "a.usda").write_text(f"#usda 1.0\n{head}\n")
+    with pytest.raises(MotionFormatError, match="pipe.usda, which is not a regular file"):
+        ml.load(tmp_path / "a.usda")

@@ -53,11 +53,19 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
             table = kept[1][begin : begin + length].view(dtype).reshape(shape, order=order)
         else:
             table = np.memmap(path, dtype, "r", begin, shape, order)
+        table = _in_rows(table)
         return table if memory_map else np.array(table)
     except FileNotFoundError:
         raise
     except Exception as error:  # NumPy's header reader raises whatever its parser raises
         raise _damaged(path, error) from None
+
+
+def _in_rows(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as kernels expect it: its rows contiguous, its numbers aligned."""
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return np.require(np.asarray(array), requirements=["C", "A"])
 
 
 def release(*arrays: NDArray[Any]) -> None:
@@ -136,14 +144,20 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.
     if read is None:
         raise ValueError(f"unsupported .npy header version {version}; expected 1.0 or 2.0")
     shape, fortran, dtype = read(file)
-    if dtype.hasobject or not dtype.itemsize or dtype.fields:
-        raise ValueError(f"expected numbers, found {dtype} values")
+    _check_dtype(dtype)
     if any(not 0 <= length < 1 << 48 for length in shape):
         raise ValueError(f"the header has an impossible shape, {shape}")
     too_large = math.prod(length or 1 for length in shape) > 1 << 48  # including empty arrays
     if len(shape) > 32 or too_large:  # more than NumPy allows
         raise ValueError(f"the header has an impossible shape, {shape}")
     return shape, "F" if fortran else "C", dtype
+
+
+def _check_dtype(dtype: np.dtype[Any]) -> None:
+    """Raise `ValueError` for anything but text and numbers that kernels can read."""
+    plain = dtype.kind in "biuSU" or dtype.char in "fd"
+    if not plain or not dtype.itemsize or dtype.fields or not dtype.isnative:
+        raise ValueError(f"expected numbers, found {dtype} values")
 
 
 def open_arrays(path: Path, *, largest: int = LARGEST_ARRAYS) -> dict[str, NDArray[Any]]:
@@ -166,7 +180,9 @@ def open_arrays(path: Path, *, largest: int = LARGEST_ARRAYS) -> dict[str, NDArr
             arrays = {key: stored[key] for key in stored.files}
         if any(not isinstance(value, np.ndarray) for value in arrays.values()):
             raise ValueError("the file contains members that are not arrays")
-        return arrays
+        for array in arrays.values():
+            _check_dtype(array.dtype)
+        return {key: _in_rows(array) for key, array in arrays.items()}
     except FileNotFoundError:
         raise
     except Exception as error:  # raised by zipfile, zlib and NumPy's header reader

@@ -35,7 +35,9 @@ _DEVICES = {
 _PORTION = 1 << 18  # bytes read at a time; small enough for the processor cache
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")  # may be an unpaired surrogate, which cannot be encoded
 _ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
+_FORMULA = re.compile("'*[=+\\-@\t\r]")
 _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|references)\b", re.I)
+_PLAIN_INDEX = re.compile(r"CREATE (UNIQUE )?INDEX \w+ ON \w+ ?\(\w+(, ?\w+)*\)")  # of columns only
 
 
 def plain_name(name: object) -> str:
@@ -76,6 +78,25 @@ def file_stem(name: str, longest: int = 150) -> str:
     return f"_{stem}" if is_reserved(stem) or stem.startswith(".") else stem or "_"
 
 
+def unique_stem(name: str, taken: set[str]) -> str:
+    """Return `file_stem` of a name, numbered if it is already in `taken`, and add it to `taken`.
+
+    Different names may have one stem, and some systems do not distinguish upper and lower case.
+
+    Examples
+    --------
+    >>> taken = set()
+    >>> [unique_stem(name, taken) for name in ("a/walk", "a walk", "A_Walk")]
+    ['a_walk', 'a_walk_2', 'A_Walk_3']
+    """
+    stem = base = file_stem(name)
+    number = 2
+    while stem.casefold() in taken:
+        stem, number = f"{base}_{number}", number + 1
+    taken.add(stem.casefold())
+    return stem
+
+
 def is_reserved(name: str) -> bool:
     """Return whether Windows treats a file name such as ``CON`` or ``nul.bvh`` as a device.
 
@@ -93,17 +114,25 @@ def below(root: Path, name: str) -> Path:
     Raises
     ------
     LibraryError
-        If the name is not plain, or part of the path is a link that could lead out of the folder.
+        If the name is not plain, or part of the path is a link that could lead out of the folder,
+        or is not a folder.
     """
     path = root
-    for part in plain_name(name).split("/"):
+    parts = plain_name(name).split("/")
+    for number, part in enumerate(parts, start=1):
         path = path / part
-        if path.is_symlink():
+        try:
+            mode = path.lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if stat.S_ISLNK(mode):
             raise LibraryError(
                 f"{path}: this is a symbolic link, but library files must be in the library "
                 "folder or "
                 "in an object store (see motionloom import --store)"
             )
+        if number < len(parts) and not stat.S_ISDIR(mode):
+            raise LibraryError(f"{path}: expected a folder, found {_kind(mode)}")
     return path
 
 
@@ -124,19 +153,24 @@ def check_regular(path: str | Path) -> os.stat_result:
 
 
 def read_regular(
-    path: str | Path, *, largest: int = LARGEST, span: tuple[int, int] | None = None
+    path: str | Path,
+    *,
+    largest: int = LARGEST,
+    span: tuple[int, int] | None = None,
+    links: bool = True,
 ) -> bytes:
     """Return the content of a regular file of at most `largest` bytes, or the byte range `span`.
 
-    Pipes and devices are refused without blocking. Data appended after the file was opened is not
-    read.
+    Pipes and devices are refused without blocking, and with ``links=False`` also symbolic links.
+    Data appended after the file was opened is not read.
     """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise MotionFormatError(f"expected a file; found {_kind(status.st_mode)}", path=path)
-        if status.st_size > largest:
+        if status.st_size > largest and span is None:
             raise MotionFormatError(
                 f"the file has {status.st_size} bytes; at most {largest} can be read", path=path
             )
@@ -177,6 +211,24 @@ def csv_rows(
         return [(reader.line_num, row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
         raise MotionFormatError(f"the file cannot be read as a table: {error}", path=path) from None
+
+
+def csv_cell(text: str) -> str:
+    """Return text for a CSV cell; a spreadsheet would run a cell that begins with = as a formula.
+
+    An apostrophe in front marks text in all spreadsheets; `csv_cell_text` removes it.
+
+    Examples
+    --------
+    >>> csv_cell("=1+1"), csv_cell("walk"), csv_cell_text("'=1+1")
+    ("'=1+1", 'walk', '=1+1')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def csv_cell_text(cell: str) -> str:
+    """Return the text of a cell that `csv_cell` made."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
@@ -263,6 +315,8 @@ def check_plain_schema(connection: sqlite3.Connection) -> set[str]:
     query = "SELECT type, name, sql FROM sqlite_master"
     for kind, name, sql in connection.execute(query).fetchall():
         plain = kind in ("table", "index") and not _EXPRESSION.search(str(sql or ""))
+        if kind == "index" and sql is not None:  # SQLite creates some itself
+            plain = plain and _PLAIN_INDEX.fullmatch(" ".join(str(sql).split())) is not None
         if not plain:
             raise LibraryError(
                 f"damaged or not trustworthy: expected only plain tables, found the {kind} "
@@ -287,6 +341,7 @@ def _refused_constant(text: str) -> float:
 
 def _kind(mode: int) -> str:
     kinds = {
+        stat.S_IFREG: "a file",
         stat.S_IFIFO: "a pipe",
         stat.S_IFCHR: "a device",
         stat.S_IFBLK: "a device",
@@ -294,6 +349,28 @@ def _kind(mode: int) -> str:
         stat.S_IFDIR: "a folder",
     }
     return kinds.get(stat.S_IFMT(mode), "something else")
+
+
+def remove_tree(folder: Path) -> None:
+    """Delete a folder, or a file in its place, as far as possible.
+
+    Links are deleted and not followed, pipes are not waited for, and a folder may have any depth.
+    """
+    with suppress(OSError):
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            folder.unlink()
+    folders = [str(folder)]
+    for place in folders:  # grows while it is read
+        with suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    with suppress(OSError):
+                        os.unlink(entry.path)
+    for place in reversed(folders):  # inner folders first
+        with suppress(OSError):
+            os.rmdir(place)
 
 
 @contextmanager

@@ -41,10 +41,16 @@ class Ragged:
 
     def __post_init__(self) -> None:
         values, offsets = np.asarray(self.values), np.asarray(self.offsets)
-        if offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values):
+        if (
+            offsets.ndim != 1
+            or not len(offsets)
+            or offsets[0] != 0
+            or offsets[-1] != len(values)
+            or (offsets[1:] < offsets[:-1]).any()
+        ):
             raise InvalidInput(
-                f"offsets must start at 0 and end at {len(values)}, the number of values; got "
-                f"{offsets}"
+                f"offsets must start at 0, never decrease, and end at {len(values)}, the number "
+                f"of values; got {offsets}"
             )
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "offsets", offsets.astype(np.int64, copy=False))

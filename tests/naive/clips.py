@@ -128,7 +128,7 @@ def scaled_distance(query, clip, factor, stretch_only=True):
 
 
 def clip_statistics(rows, rate=30.0):
-    """The five statistics of rows (T, D) of one clip, straight from their definitions.
+    """The six statistics of rows (T, D) of one clip, straight from their definitions.
 
     Covariance by SciPy's matrix logarithm, spectrum by the sum of a Fourier transform, trend by
     sums of cosines; returned as a list of lists.
@@ -184,13 +184,37 @@ def clip_statistics(rows, rate=30.0):
         for column in even
     ]
     turned = sum(columns[-1]) / 0.2 / rate
-    return [covariance, spectrum, trend, [math.log(count / rate)], [math.tanh(turned / 1.5)]]
+    left, forward = (sum(columns[d]) / count / 0.2 for d in (-4, -2))
+    return [
+        covariance, spectrum, trend, [math.log(count / rate)], [math.tanh(turned / 1.5)],
+        [math.asinh(left / 0.3), math.asinh(forward / 0.3)],
+    ]  # fmt: skip
 
 
-def statistics_distance(a, b, weights=(1.0, 1.0, 1.0, 0.2, 0.1)):
+def statistics_distance(a, b, weights=(1.0, 1.0, 1.0, 0.2, 0.1, 0.3)):
     """Weighted sum of the root mean square differences of two clips' statistics."""
     total = 0.0
     for first, other, weight in zip(a, b, weights, strict=True):
         squares = [(x - y) ** 2 for x, y in zip(first, other, strict=True)]
         total += weight * math.sqrt(sum(squares) / len(squares))
     return total
+
+
+def contextual_dissimilarity(distances):
+    """One step of Jegou et al. 2010: divide by the root of both neighborhoods' mean distances.
+
+    A neighborhood is the nearest fifth of the other clips, and at least seven of them. The result
+    is multiplied by the median of the mean distances.
+    """
+    count = len(distances)
+    radii = []
+    for i in range(count):
+        others = sorted(distances[i][j] for j in range(count) if j != i)
+        near = others[: max(7, round(0.2 * (count - 1)))]
+        radii.append(sum(near) / len(near))
+    ordered = sorted(radii)
+    median = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
+    return [
+        [distances[i][j] * median / math.sqrt(radii[i] * radii[j]) for j in range(count)]
+        for i in range(count)
+    ]

@@ -94,3 +94,14 @@ def test_a_new_token_is_reported(windows, studio_library, tmp_path):
         "open the address that motionloom studio printed"
     )
     server.stop()
+
+
+def test_the_private_file_opens_the_page(windows, studio_library, tmp_path, monkeypatch):
+    """What the browser is started with: a file, which leads to the page and its cookie."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with StudioServer(studio_library, "--own-token") as server:
+        (file,) = (tmp_path / "motionloom" / "studios").glob("*/open.html")
+        page = windows(file.as_uri(), width=900, height=600)
+        assert page.url.startswith(f"http://127.0.0.1:{server.port}/") and "token" not in page.url
+        assert page.evaluate("studio.library.motions.length") == 34
+    assert not file.exists()

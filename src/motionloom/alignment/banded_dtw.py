@@ -136,6 +136,7 @@ def dtw_nearest(
     band: float = BAND,
     usable: ArrayLike | None = None,
     offsets: ArrayLike | None = None,
+    factors: ArrayLike | None = None,
     prune: bool = True,
 ) -> Nearest:
     """Find the `k` clips nearest to a query of the same length.
@@ -151,6 +152,8 @@ def dtw_nearest(
         without missing values.
     offsets : array_like, shape (C,), optional
         Non-negative values added to the distance of each clip. Default: zero.
+    factors : array_like, shape (C,), optional
+        Positive values by which the sums are multiplied. Default: one.
     prune : bool
         Skip clips whose lower bound is too large. If False, every distance is computed. The result
         is the same.
@@ -178,11 +181,12 @@ def dtw_nearest(
         bounds *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
         rests *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
     more = np.zeros(len(rows)) if offsets is None else np.ascontiguousarray(offsets, np.float64)
-    bounds = more + np.sqrt(bounds) * (1.0 - 1e-12)
+    times = np.ones(len(rows)) if factors is None else np.ascontiguousarray(factors, np.float64)
+    bounds = times * (more + np.sqrt(bounds) * (1.0 - 1e-12))
     order = there[np.argsort(bounds[there], kind="stable")]
     columns = np.ascontiguousarray(query.T)
     clips_found, distances, computed = _nearest(
-        rows, columns, reach, order, bounds, rests, more, min(k, len(order))
+        rows, columns, reach, order, bounds, rests, more, times, min(k, len(order))
     )
     best = np.lexsort((clips_found, distances))
     return Nearest(clips_found[best], distances[best], int(computed))
@@ -352,8 +356,8 @@ def farthest(nearest, costs):
 
 
 @kernel
-def _nearest(rows, columns, reach, order, bounds, rests, offsets, k):
-    """Return clips (k,), distances with offsets (k,), and the number of computed alignments."""
+def _nearest(rows, columns, reach, order, bounds, rests, offsets, factors, k):
+    """Return clips (k,), distances with offsets and factors (k,), and the number of alignments."""
     length = rows.shape[1]
     cells = np.empty(length, np.float32)
     above, here = np.empty(length + 1), np.empty(length + 1)
@@ -366,9 +370,9 @@ def _nearest(rows, columns, reach, order, bounds, rests, offsets, k):
         if bounds[c] > limit:
             break
         computed += 1
-        left = max(limit - offsets[c], 0.0) * (1.0 + 1e-12)  # the squares below are rounded
+        left = max(limit / factors[c] - offsets[c], 0.0) * (1.0 + 1e-12)  # squares are rounded
         cost = _fill(rows[c], columns, reach, left * left, rests[c], cells, above, here)
-        distance = offsets[c] + np.sqrt(cost)
+        distance = factors[c] * (offsets[c] + np.sqrt(cost))
         if distance < limit or (distance == limit and c < nearest[worst]):
             nearest[worst], distances[worst] = c, distance
     return nearest, distances, computed

@@ -137,7 +137,7 @@ class Steered:
 
     controls: ClassVar[tuple[str, ...]] = ()
 
-    def steer(self, **controls: Any) -> None:
+    def steer(self, /, **controls: Any) -> None:
         """Change controls, starting with the next frame.
 
         Raises

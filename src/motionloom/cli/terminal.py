@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -35,13 +36,15 @@ def print_json(value: Any) -> None:
 
 
 _STYLES = {"bold": "1", "dim": "2", "green": "32"}
+# Marks color codes of `styled` until they are written: those in names of motions lack it.
+_OWN = 1_000_000 + secrets.randbelow(1_000_000_000)
 
 
 def styled(text: str, style: str) -> str:
     """Style text as bold, dim or green on a terminal, unless NO_COLOR is set."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
-    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+    return f"\x1b[{_OWN};{_STYLES[style]}m{text}\x1b[{_OWN};0m"
 
 
 def print_table(table: Any) -> None:
@@ -51,12 +54,20 @@ def print_table(table: Any) -> None:
     """
     from rich.console import Console
 
+    stream = sys.stdout
+    if isinstance(stream, PlainOutput):  # Rich writes color codes; the cells must have none
+        stream = stream.stream
+    if isinstance(table.title, str):
+        table.title = plain_text(table.title)
     for column in table.columns:
+        column._cells = [
+            plain_text(cell) if isinstance(cell, str) else cell for cell in column.cells
+        ]
         column.overflow = "fold"
         column.no_wrap = max((len(str(cell)) for cell in column.cells), default=0) <= _SHORT
-    console = Console()
+    console = Console(file=stream)
     if not console.is_terminal:
-        console = Console(width=max(Console(width=10_000).measure(table).maximum, 80))
+        console = Console(file=stream, width=max(Console(width=10_000).measure(table).maximum, 80))
     console.print(table)
 
 
@@ -78,7 +89,7 @@ def print_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) ->
 
 def _width(text: str) -> int:
     """Return the width of a string on a terminal; color codes have no width."""
-    return len(re.sub(r"\x1b\[\d+m", "", text))
+    return len(re.sub(r"\x1b\[\d+m", "", plain_text(text)))
 
 
 def remark(text: str) -> None:
@@ -101,7 +112,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Escape control characters, which a terminal would interpret; color codes are preserved.
+    """Escape control characters, which a terminal would interpret, except for styles of `styled`.
 
     Names of files and motions may contain such characters.
 
@@ -110,7 +121,7 @@ def plain_text(text: str) -> str:
     >>> len(plain_text("walk" + chr(27) + "]0;title" + chr(7)))
     20
     """
-    return _CONTROL.sub(lambda match: match[1] or _escaped(match[0]), text)
+    return _CONTROL.sub(lambda match: f"\x1b[{match[1]}m" if match[1] else _escaped(match[0]), text)
 
 
 def _escaped(character: str) -> str:
@@ -126,11 +137,11 @@ class PlainOutput:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self.stream = stream
 
     def write(self, text: str) -> int:
         """Write a string with control characters escaped."""
-        self._stream.write(plain_text(text))
+        self.stream.write(plain_text(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -139,10 +150,12 @@ class PlainOutput:
             self.write(line)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)
 
 
-_CONTROL = re.compile("(\x1b\\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(
+    f"\x1b\\[{_OWN};(\\d+)m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 def print_quality(report: QualityReport | None, *, details: bool = False) -> None:

@@ -20,13 +20,16 @@ from motionloom.dance.transitions.movement_graph import graph_data, graph_from
 from motionloom.errors import LibraryError, MotionFormatError, MotionloomError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed
+from motionloom.motion.segment import FASTEST, SLOWEST
 from motionloom.store.store import Store
 
 MotionOf = Callable[[str], Motion]
 
 _VELOCITY_WEIGHT_0_1 = 0.01
 
-_MOST_BEAT_FRAMES, _MOST_FPS = 100_000, 10_000.0  # limits on memory, which grows with both values
+_LONGEST_BEAT = 60.0  # seconds
+# Frames of all movements; of long takes, this many times as many as they have.
+_MOST_FRAMES, _MOST_PER_FRAME = 100_000, 30
 
 
 def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
@@ -62,16 +65,16 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
     try:
         cuts = [_Cut.of(cut) for cut in data["cuts"]]
         beat_frames, fps = int(data["beat_frames"]), float(data["fps"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise MotionFormatError(
             "a choreography must have fps, beat_frames and cuts, and every cut must have source "
 "and beats: "
             f"{type(error).__name__} {error}", path=path,
         ) from None  # fmt: skip
-    if not (2 <= beat_frames <= _MOST_BEAT_FRAMES and 0.0 < fps <= _MOST_FPS):
+    if not (SLOWEST <= fps <= FASTEST and 2 <= beat_frames <= _LONGEST_BEAT * fps):
         raise MotionFormatError(
-            f"fps must be greater than 0 and at most {_MOST_FPS:g}, and beat_frames must be 2 to "
-            f"{_MOST_BEAT_FRAMES}; got fps {fps:g} and beat_frames {beat_frames}",
+            f"fps must be from {SLOWEST:g} to {FASTEST:g}, and a beat must have 2 frames and last "
+            f"at most {_LONGEST_BEAT:g} s; got fps {fps:g} and beat_frames {beat_frames}",
             path=path,
         )
     if not cuts:
@@ -107,7 +110,7 @@ def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Movem
         return MovementComparison(
             np.array(each), float(data.get("velocity_weight", _VELOCITY_WEIGHT_0_1))
         )
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise MotionFormatError(f"weights must map joint names to numbers: {error}") from None
 
 
@@ -123,7 +126,7 @@ def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
     """Return the run lengths in a file; empty for files of version 0.1."""
     try:
         runs = tuple(int(length) for length in data.get("runs", ()))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         runs = (-1,)
     if runs and (min(runs) < 1 or sum(runs) != count):
         raise MotionFormatError(
@@ -159,6 +162,7 @@ class _Takes:
         self._motion_of, self._fps = motion_of, fps
         self._read: dict[tuple, tuple[Motion, ...]] = {}
         self._like: tuple[Skeleton, ...] = ()
+        self._made = 0  # frames of all movements
 
     def movement(self, cut: _Cut, beat_frames: int) -> Movement:
         """Return the movement of a cut.
@@ -183,6 +187,13 @@ class _Takes:
         if not 0.0 <= cut.transition_phase < 1.0:
             raise ValueError(
                 f"lead must be at least 0 and below 1 beat; got {cut.transition_phase:g}"
+            )
+        self._made += len(bodies) * len(at) * beat_frames
+        cut_from = sum(len(body) for each in self._read.values() for body in each)
+        if self._made > max(_MOST_FRAMES, _MOST_PER_FRAME * cut_from):
+            raise ValueError(
+                f"the movements have more than {self._made} frames, which are too many for takes "
+                f"with {cut_from} frames"
             )
         return warped_movement(
             bodies, cut.source, at, beat_frames, cut.mirrored, transition_phase=cut.transition_phase

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import wave
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +31,8 @@ LONGEST_SECONDS = 10 * 60.0  # maximum length of analyzed audio in seconds; limi
 LARGEST_SOUND = 1 << 29  # maximum bytes of decoded sound: ten minutes in stereo at 96 kHz
 RATE = 22_050  # samples per second of audio, both read and written
 
+_BLOCK = 60 * RATE  # samples written at a time; limits memory
+_MANY = 500  # tones of a kind in a block, above which a convolution is faster
 _EDGE = 0.5  # seconds
 # Frequency, decay in seconds and loudness of the sounds of a score.
 _CLICK, _DOWNBEAT, _NOTE = (880.0, 0.06, 0.5), (1320.0, 0.08, 0.8), (330.0, 0.12, 0.12)
@@ -283,20 +286,15 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
     ...     wave.open(str(write_sound(song, f"{folder}/song.wav"))).getnframes() / RATE
     1.5
     """
-    length = music.seconds if seconds is None else seconds
-    samples = np.zeros(max(round(length * RATE), 1))
-    for onset in music.onsets:
-        _add(samples, float(onset), *_NOTE)
-    down = set(int(k) for k in music.downbeats)
-    for number, beat in enumerate(music.beats):
-        _add(samples, float(beat), *(_DOWNBEAT if number in down else _CLICK))
-    loud = np.abs(samples).max(initial=0.0)
-    data = np.round(samples / max(loud, 1.0) * 30000.0).astype("<i2")
+    length = max(round((music.seconds if seconds is None else seconds) * RATE), 1)
+    loud = max(float(np.abs(block).max()) for block in _sound_blocks(music, length))
     with atomic_write(path) as scratch, wave.open(str(scratch), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(RATE)
-        file.writeframes(data.tobytes())
+        for block in _sound_blocks(music, length):
+            data = np.round(block / max(loud, 1.0) * 30000.0).astype("<i2")
+            file.writeframes(data.tobytes())
     return Path(path)
 
 
@@ -307,10 +305,34 @@ def audible(music: Music, path: str | Path, seconds: float | None = None) -> Pat
     return write_sound(music, path, seconds=seconds)
 
 
-def _add(samples: NDArray[np.float64], start: float, pitch: float, length: float, loud: float):
-    """Add a decaying tone to `samples`, in place."""
-    first = round(start * RATE)
+def _sound_blocks(music: Music, length: int) -> Iterator[NDArray[np.float64]]:
+    """Yield `length` samples of the clicks and tones, a minute at a time."""
+    down = np.zeros(len(music.beats), dtype=bool)
+    down[music.downbeats] = True
+    parts = (
+        (np.asarray(music.onsets), _tone(*_NOTE)),
+        (music.beats[down], _tone(*_DOWNBEAT)),
+        (music.beats[~down], _tone(*_CLICK)),
+    )
+    starts = [np.round(times * RATE).astype(np.int64) for times, _ in parts]
+    longest = max(len(tone) for _, tone in parts)
+    for at in range(0, length, _BLOCK):
+        count = min(_BLOCK, length - at)
+        block = np.zeros(longest + count + longest)  # tones overlap the ends
+        for first, (_, tone) in zip(starts, parts, strict=True):
+            near = first[(first > at - longest) & (first < at + count)] - at + longest
+            if len(near) > _MANY:
+                from scipy.signal import oaconvolve  # imported here because it is slow to import
+
+                hits = np.bincount(near, minlength=len(block)).astype(np.float64)
+                block += oaconvolve(hits, tone)[: len(block)]
+            else:
+                for place in near:
+                    block[place : place + len(tone)] += tone
+        yield block[longest : longest + count]
+
+
+def _tone(pitch: float, length: float, loud: float) -> NDArray[np.float64]:
+    """Return the samples of a decaying tone."""
     t = np.arange(round(4.0 * length * RATE)) / RATE
-    tone = loud * np.sin(2.0 * np.pi * pitch * t) * np.exp(-t / length)
-    room = samples[max(first, 0) : first + len(tone)]
-    room += tone[max(-first, 0) :][: len(room)]
+    return loud * np.sin(2.0 * np.pi * pitch * t) * np.exp(-t / length)

@@ -6,6 +6,9 @@ a label has only one clip, this clip is part of every result list but is not use
 The interpolated precision at a recall level is the best precision at that recall or higher. It is
 computed at eleven levels and averaged over the queries. Ties are ranked in the order of the clips.
 
+Distances are corrected for hubs (`motionloom.search.clips.hubs`) as in a search, here with all
+clips as reference clips. The score without the correction is also reported.
+
 Distance matrices are computed in parallel: each worker opens the clip features and computes some
 rows. The results are bit-identical, no matter where the work runs.
 """
@@ -26,6 +29,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.evaluation.settings import EvaluateSettings
 from motionloom.parallel import Progress, one_thread
+from motionloom.search.clips.hubs import corrected
 from motionloom.search.clips.measures import ClipMeasure, mirrored
 from motionloom.search.clips.retrieval import ClipTable, clip_table, gaps_in
 from motionloom.store.ingest.labels import labeling
@@ -147,6 +151,8 @@ class MethodScore:
     mean_average_precision, nearest_neighbour : float
         Scores over all queries. `nearest_neighbour` is the fraction of queries whose nearest clip
         has the same label.
+    uncorrected : float
+        Mean average precision without the correction for hubs.
     precision_at_recall : ndarray, shape (11,)
     by_label : dict of str to (float, ndarray)
         Mean average precision and precision at recall over the queries with each label.
@@ -156,7 +162,7 @@ class MethodScore:
     pairs : int
         Number of computed distances.
     distances : ndarray, shape (C, C)
-        Distance from each clip (row) to each clip (column).
+        Distance from each clip (row) to each clip (column), corrected for hubs if the method does.
     joints : tuple of str
         Joints that are compared.
     joints_missing : dict of str to tuple of str
@@ -166,6 +172,7 @@ class MethodScore:
     measure: ClipMeasure
     mean_average_precision: float
     nearest_neighbour: float
+    uncorrected: float
     precision_at_recall: NDArray[np.float64]
     by_label: dict[str, tuple[float, NDArray[np.float64]]]
     seconds: float
@@ -185,6 +192,7 @@ class MethodScore:
         return {
             "map": self.mean_average_precision,
             "nearest_neighbour": self.nearest_neighbour,
+            "map_uncorrected": self.uncorrected,
             "precision_at_recall": self.precision_at_recall,
             "seconds": self.seconds,
             "seconds_per_pair": self.seconds_per_pair,
@@ -270,7 +278,8 @@ def evaluate_clips(
     >>> found.methods["dtw-clip"].mean_average_precision
     1.0
     """
-    measures = {name: method.measure() for name, method in settings.clip_methods().items()}
+    methods = settings.clip_methods()
+    measures = {name: method.measure() for name, method in methods.items()}
     by_name, unmatched = motion_labels(library, settings.labels, settings.label_column)
     tables, prepared = {}, {}
     for name, measure in measures.items():
@@ -292,7 +301,8 @@ def evaluate_clips(
         numbers = {clip: c for c, clip in enumerate(table.names)}
         chosen = np.array([numbers[clip] for _, clip in clips])
         distances, seconds = clip_matrix(library, table, chosen, workers=workers)
-        scores[name] = _score(table, truth, distances, seconds, prepared[name])
+        correct = methods[name].hub_correction
+        scores[name] = _score(table, truth, distances, seconds, prepared[name], correct=correct)
         if progress is not None:
             progress(1)
     return Evaluation(
@@ -330,9 +340,13 @@ def _score(
     distances: NDArray[np.float64],
     seconds: float,
     prepare_seconds: float,
+    *,
+    correct: bool,
 ) -> MethodScore:
     measure, count = table.measure, len(truth)
-    precisions, points, right, queried = [], [], [], []
+    symmetric = bool(np.array_equal(distances, distances.T))
+    plain, distances = distances, corrected(distances) if correct else distances
+    precisions, points, right, queried, uncorrected = [], [], [], [], []
     for q in range(count):
         others = np.flatnonzero(np.arange(count) != q)
         relevant = truth[others] == truth[q]
@@ -340,6 +354,7 @@ def _score(
             queried.append(truth[q])
             gaps = distances[q, others]
             precisions.append(ranked_precision(gaps, relevant))
+            uncorrected.append(ranked_precision(plain[q, others], relevant))
             points.append(precision_at_recalls(gaps, relevant))
             right.append(bool(relevant[np.argmin(gaps)]))
     by_label = {}
@@ -349,11 +364,11 @@ def _score(
             float(np.mean([precisions[k] for k in own])),
             np.mean([points[k] for k in own], axis=0),
         )
-    symmetric = bool(np.array_equal(distances, distances.T))
     return MethodScore(
         measure,
         float(np.mean(precisions)),
         float(np.mean(right)),
+        float(np.mean(uncorrected)),
         np.mean(points, axis=0),
         by_label,
         seconds,

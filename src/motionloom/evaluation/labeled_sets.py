@@ -10,20 +10,26 @@ settings are tuned without the set, performer or class on which they are evaluat
 ``corpus``         clips of the built-in corpus; left and right are separate classes
 ``cmu-groups``     115 CMU clips in five groups like those in Tam et al. 2007
 ``cmu-kinds``      CMU takes of other kinds, selected by description (`KINDS`)
+``cmu-directions`` CMU walks and runs by direction, selected by description (`DIRECTIONS`)
 ``exercises``      pieces of about three seconds of labeled exercises of CMU
 ``bandai``         Bandai-Namco clips: content, over all styles
 ``bandai-styles``  the same, without results in the style of the query
+``kaykit``         animations of a game character, labeled by rules for their names (`KAYKIT`)
+``sword-shield``   stunts with a sword and a shield, labeled by rules for their names (`STUNTS`)
 ================== =======================================================================
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
+import pickle
 import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +37,9 @@ from numpy.typing import NDArray
 from motionloom import demo
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import load
-from motionloom.motion import Motion
+from motionloom.formats.conventions import to_y_up
+from motionloom.formats.gltf.container import GltfFile
+from motionloom.motion import Motion, Skeleton
 from motionloom.store.store import Store
 
 Clips = Iterator["LabeledClip"]
@@ -129,7 +137,68 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 }
 """Kinds of CMU takes with their descriptions, excluding the five groups of Tam et al."""
 
+DIRECTIONS: Mapping[str, tuple[str, ...]] = {
+    "walk forward": (
+        "walk forward", "normal walk forward", "confident walk forward", "sad walk forward",
+        "happy or fast walk forward", "walkforward", "walk bent forward",
+        "walk on toes bent forward",
+    ),
+    "walk backward": (
+        "walk backwards", "walking backwards", "normal walk backwards", "walk backwards and turn",
+        "walk backwards bent forward", "walk backward on toes bent forward",
+        "walk backwards crouched", "walk backwards on toes", "walk backwards on toes crouched",
+    ),
+    "walk sideways": (
+        "walk sideways", "walk sideway", "walk sideways and turn",
+        "walk sideways and turn (opposite direction)",
+    ),
+    "walk left": (
+        "walk, veer left", "walk, 90-degree left turn", "walk forward 90 degree left turn",
+        "walk forward 90 degree smooth left turn", "start walk left", "walk left",
+        "walk forward turn 90 degrees left walk forward",
+    ),
+    "walk right": (
+        "walk, veer right", "walk, 90-degree right turn", "walk forward 90 degree right turn",
+        "walk forward 90 degree smooth right turn", "start walk right", "walk right",
+        "walk forward turn 90 degrees right walk forward",
+    ),
+    "run left": (
+        "run/jog, veer left", "run/jog, 90-degree left turn", "run, veer left",
+        "run, 90-degree left turn", "run left", "run turn left", "run side step left",
+    ),
+    "run right": (
+        "run/jog, veer right", "run/jog, 90-degree right turn", "run, veer right",
+        "run, 90-degree right turn", "run right", "run turn right", "run side step right",
+    ),
+    "jump forward": ("forward jump", "jumpforward", "long jump forward"),
+}  # fmt: skip
+"""Directions of travel with the descriptions of CMU takes that show them."""
+
+KAYKIT: tuple[tuple[str, str], ...] = (
+    ("T-Pose|_Pose$|Spawn|EXPERIMENTAL", ""), ("Block", "block"), ("Chop", "chop"),
+    ("Slice", "slice"), ("Stab", "stab"), ("Spin", "spin"), ("Unarmed_Attack", "unarmed attack"),
+    ("Bow_(Draw|Release)", "bow"), ("Aiming", "aim"), ("Reload", "reload"), ("Magic", "magic"),
+    ("Shoot", "shoot"), ("Death", "die"), ("Hit_", "hit"), ("Awaken", "awaken"),
+    ("Taunt", "taunt"), ("Walking", "walk"), ("Running", "run"), ("Dodge", "dodge"),
+    ("Jump", "jump"), ("Crawl|Crouch|Sneak", "sneak"), ("StandUp", "stand up"),
+    ("(Lie|Chair|Floor)_Down", "sit down"), ("(Lie|Chair|Floor)_Idle", "rest"), ("Idle", "idle"),
+    ("(Push|Sit)_Ups", "exercise"),
+)  # fmt: skip
+"""Rules for the names of KayKit animations: the first pattern that occurs gives the class. An
+empty class excludes the animation; a name without a rule is its own class."""
+
+STUNTS: tuple[tuple[str, str], ...] = (
+    ("(Walk|Run)Forward", "forward"), ("(Walk|Run)Backward", "backward"),
+    ("(Walk|Run)Left", "left"), ("(Walk|Run)Right", "right"), ("TurnLeft", "turn left"),
+    ("TurnRight", "turn right"), ("Counter", "counter"), ("Parry", "parry"), ("Block", "block"),
+    ("Dodg", "dodge"), ("Fall", "fall"), ("Idle", "idle"), ("Kill", "kill"),
+    ("Standoff", "stand off"), ("Taunt", "taunt"), ("Combo", "combination"), ("Slash", "slash"),
+    ("Atk_Shield", "shield attack"),
+)  # fmt: skip
+"""Rules for the names of the stunts, as in `KAYKIT`."""
+
 _MOST_OF_A_KIND, _KIND_SECONDS = 12, (0.8, 30.0)
+_MOST_OF_A_DIRECTION = 24
 _PIECE_CELLS = 30  # of 0.1 s
 _TWO_WORDS = ("pick_up", "put_back", "sit_stand", "step_up", "spiral")
 
@@ -155,17 +224,26 @@ def cmu_groups(data: DataFolder) -> Clips:
 
 def cmu_kinds(data: DataFolder) -> Clips:
     """Yield CMU takes selected by description, at most twelve per kind in `KINDS`."""
+    return _described_takes(data, KINDS, _MOST_OF_A_KIND)
+
+
+def cmu_directions(data: DataFolder) -> Clips:
+    """Yield CMU walks and runs, labeled by direction (`DIRECTIONS`)."""
+    return _described_takes(data, DIRECTIONS, _MOST_OF_A_DIRECTION)
+
+
+def _described_takes(data: DataFolder, kinds: Mapping[str, tuple[str, ...]], most: int) -> Clips:
     rows = [row for row in data.table("cmu30-metadata.csv") if not row["duplicate_of"]]
     files = data.takes()
     low, high = _KIND_SECONDS
-    for kind, descriptions in KINDS.items():
+    for kind, descriptions in kinds.items():
         chosen = [
             row
             for row in rows
             if re.sub(r"\s+", " ", row["description"].lower().strip()) in descriptions
             and low <= float(row["seconds"]) <= high
         ]
-        for row in chosen[:_MOST_OF_A_KIND]:
+        for row in chosen[:most]:
             yield LabeledClip(row["file"], load(files[row["file"]]), kind, row["subject"])
 
 
@@ -190,6 +268,74 @@ def bandai_clips(data: DataFolder) -> Clips:
         yield LabeledClip(row["clip"], motion, row["content"], row["style"])
 
 
+def kaykit_animations(data: DataFolder) -> Clips:
+    """Yield the animations in the files of the KayKit character, labeled by name."""
+    for path in data.files("kaykit", "*.glb"):
+        for name in animation_names(path):
+            short = name.rsplit("|", 1)[-1]
+            label = _ruled(short, KAYKIT)
+            motion = load(path, animation=name) if label else None
+            if motion is not None and len(motion) > 1:
+                yield LabeledClip(short, motion, label, path.stem)
+
+
+def stunts(data: DataFolder) -> Clips:
+    """Yield the stunts of the sword and shield set, labeled by name."""
+    for path in data.files("sword-shield", "*.npy"):
+        short = path.stem.removeprefix("RL_Avatar_").removesuffix("_Motion")
+        yield LabeledClip(short, _skeleton_motion(path), _ruled(short, STUNTS), "")
+
+
+def animation_names(path: Path) -> list[str]:
+    """Return the names of the animations in a glTF file."""
+    return [str(each.get("name", "")) for each in GltfFile(path).items("animations")]
+
+
+class _Arrays(pickle.Unpickler):
+    """Reader of pickled arrays that refuses everything else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module.split(".")[0], name) not in _ARRAY_PARTS:
+            raise pickle.UnpicklingError(f"{module}.{name} is not an array")
+        return super().find_class(module, name)
+
+
+_ARRAY_PARTS = {
+    *(("numpy", part) for part in ("_reconstruct", "ndarray", "dtype", "scalar")),
+    ("collections", "OrderedDict"),
+}
+
+
+def _skeleton_motion(path: Path) -> Motion:
+    """Read a motion of a simulated humanoid: z up, quaternions (x, y, z, w), in meters."""
+    with path.open("rb") as file:
+        np.lib.format.read_magic(file)
+        np.lib.format.read_array_header_1_0(file)
+        given = _Arrays(file).load().item()
+    tree = given["skeleton_tree"]
+    names, parents = tree["node_names"], tree["parent_indices"]["arr"]
+    kept = [j for j, name in enumerate(names) if name not in ("sword", "shield")]
+    skeleton = Skeleton(
+        [names[j] for j in kept],
+        [kept.index(parents[j]) if parents[j] >= 0 else -1 for j in kept],
+        tree["local_translation"]["arr"][kept],
+    ).with_roles({f"{side}_foot": f"{side}_foot" for side in ("left", "right")})  # also the ankle
+    rotations = given["rotation"]["arr"][:, kept][..., [3, 0, 1, 2]]
+    root = given["root_translation"]["arr"]
+    return to_y_up(Motion(skeleton, rotations, root, float(given["fps"])), "z")
+
+
+def _ruled(name: str, rules: Iterable[tuple[str, str]]) -> str:
+    """Return the class of the first rule whose pattern occurs in a name, or else the name.
+
+    Examples
+    --------
+    >>> _ruled("Running_Strafe_Left", KAYKIT), _ruled("Waving", KAYKIT)
+    ('run', 'Waving')
+    """
+    return next((label for pattern, label in rules if re.search(pattern, name)), name)
+
+
 @dataclass(frozen=True)
 class ClipSetSource:
     """Source of a set's clips, and whether results by the query's performer count."""
@@ -203,11 +349,30 @@ CLIP_SETS: dict[str, ClipSetSource] = {
     "corpus": ClipSetSource(corpus_clips, "corpus"),
     "cmu-groups": ClipSetSource(cmu_groups, "cmu-groups"),
     "cmu-kinds": ClipSetSource(cmu_kinds, "cmu-kinds"),
+    "cmu-directions": ClipSetSource(cmu_directions, "cmu-directions"),
     "exercises": ClipSetSource(exercise_pieces, "exercises"),
     "bandai": ClipSetSource(bandai_clips, "bandai"),
     "bandai-styles": ClipSetSource(bandai_clips, "bandai", apart=True),
+    "kaykit": ClipSetSource(kaykit_animations, "kaykit"),
+    "sword-shield": ClipSetSource(stunts, "sword-shield"),
 }
 """Labeled sets by name. Add a row to add a set."""
+
+
+_MANIFESTS = Path(__file__).with_name("manifests")
+
+
+def manifest(name: str) -> dict[str, str]:
+    """Return the SHA-256 hash of each file of a data set, from a list as ``sha256sum`` writes it.
+
+    Examples
+    --------
+    >>> len(manifest("kaykit"))
+    7
+    """
+    lines = (_MANIFESTS / f"{name}.sha256").read_text(encoding="utf-8").splitlines()
+    pairs = (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    return {file: expected for expected, file in pairs}
 
 
 class DataFolder:
@@ -251,6 +416,26 @@ class DataFolder:
     def takes(self) -> dict[str, Path]:
         """Return a mapping from names to paths for the 30 Hz CMU takes."""
         return {path.stem: path for path in self.folder("cmu30").rglob("*.bvh")}
+
+    def files(self, folder: str, pattern: str) -> list[Path]:
+        """Return the files of a data set, sorted. Their contents are compared with the manifest.
+
+        Raises
+        ------
+        InvalidInput
+            If a file is missing, or if its contents are not those of the evaluated data.
+        """
+        place, listed = self.folder(folder), manifest(folder)
+        for name, expected in listed.items():
+            path = place / name
+            if not path.is_file():
+                raise InvalidInput(f"{path} is missing; {folder} has {len(listed)} files")
+            if hashlib.sha256(path.read_bytes()).hexdigest() != expected:
+                raise InvalidInput(
+                    f"{path}: the contents differ from the evaluated data; get the file again from "
+                    f"the source in {_MANIFESTS.name}/{folder}.sha256"
+                )
+        return sorted(place / name for name in listed if Path(name).match(pattern))
 
     def exercises(self) -> dict[str, NDArray[np.int64]]:
         """Return the labels of each exercise take, one per 0.1 s, keyed by take."""

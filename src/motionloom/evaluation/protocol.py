@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import clip_matrix
 from motionloom.evaluation.labeled_sets import LabeledSet
+from motionloom.evaluation.outside import score_outside
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.parallel import Progress
+from motionloom.search.clips.hubs import corrected
 from motionloom.search.clips.retrieval import clip_table
 from motionloom.search.methods import (
     AngleDtw,
@@ -41,21 +43,44 @@ TOLERANCE = 0.02
 RESAMPLES = 2000
 
 CLIP_CANDIDATES: dict[str, tuple[ClipMethod, ...]] = {
-    "statistics": tuple(
-        ClipStatistics(trend_weight=trend, length_weight=length, turn_weight=turn)
-        for trend in (0.5, 1.0, 2.0)
-        for length in (0.0, 0.2, 0.4)
-        for turn in (0.0, 0.1, 0.2)
+    "statistics": (
+        *(
+            ClipStatistics(travel_weight=travel, alignment_weight=alignment)
+            for travel in (0.0, 0.15, 0.3, 0.6)
+            for alignment in (0.0, 0.2, 0.4, 0.8)
+        ),
+        ClipStatistics(trend_weight=0.5),
+        ClipStatistics(length_weight=0.4),
+        ClipStatistics(turn_weight=0.2),
     ),
     "dtw-clip": (ClipDtw(), ClipDtw(joint_spread=False)),
     "emd": tuple(Emd(time_weight=weight) for weight in (0.25, 1.0)),
     "dtw-angles": tuple(AngleDtw(band=band) for band in (0.1, 0.3)),
-    "scaling": tuple(UniformScaling(scale_factor=factor) for factor in (1.2, 1.5)),
+    "scaling": (UniformScaling(),),
     "dtw-e15": (PoseDtw(),),
     "dtw-pc11": (PointCloudDtw(),),
     "dtw-jrd": (JointRelativeDtw(),),
 }
 """Candidate settings of each clip measure."""
+
+PLAIN = " (plain)"  # follows the name of a measure without the correction for hubs
+
+
+def both_ways(
+    candidates: Mapping[str, Sequence[ClipMethod]],
+) -> dict[str, tuple[ClipMethod, ...]]:
+    """Return candidates with each method twice: with and without the correction for hubs.
+
+    Examples
+    --------
+    >>> list(both_ways({"emd": CLIP_CANDIDATES["emd"]}))
+    ['emd', 'emd (plain)']
+    """
+    plain = {
+        f"{name}{PLAIN}": tuple(replace(option, hub_correction=False) for option in options)
+        for name, options in candidates.items()
+    }
+    return {name: tuple(candidates[name.removesuffix(PLAIN)]) for name in candidates} | plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +201,15 @@ def score_clips(
     labeled: LabeledSet,
     candidates: Mapping[str, Sequence[ClipMethod]],
     *,
+    outside: Sequence[str] = (),
     cache: dict[tuple[str, str, str], NDArray[np.float64]] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SetScores:
     """Score every setting of every method, using each labeled clip in a set once as the query.
 
-    `cache` stores distances by library, method and setting, for sets with the same clips.
+    `outside` are methods from outside (`motionloom.evaluation.outside`). `cache` stores distances
+    by library, method and setting, for sets with the same clips.
     """
     cache = {} if cache is None else cache
     labels = np.array(labeled.labels)
@@ -196,18 +223,21 @@ def score_clips(
     for method, options in candidates.items():
         precisions[method], nearest[method] = {}, {}
         for option in options:
-            table = clip_table(labeled.library, option.measure())
-            numbers = {name: n for n, name in enumerate(table.names)}
-            chosen = np.array([numbers[name] for name in labeled.clips])
-            key = (str(labeled.library.path), method, shown(option))
+            key = (str(labeled.library.path), option.NAME, shown(option))
             if key not in cache:
+                table = clip_table(labeled.library, option.measure())
+                numbers = {name: n for n, name in enumerate(table.names)}
+                chosen = np.array([numbers[name] for name in labeled.clips])
                 cache[key] = clip_matrix(labeled.library, table, chosen, workers=workers)[0]
-            distances = cache[key]
+            distances = corrected(cache[key]) if option.hub_correction else cache[key]
             ranked = [_ranked(distances[q], labels, labeled.answers(q), q) for q in queries]
             precisions[method][shown(option)] = np.array([each[0] for each in ranked])
             nearest[method][shown(option)] = np.array([each[1] for each in ranked])
         if progress is not None:
             progress(1)
+    if outside:
+        for method, (values, first) in score_outside(labeled, outside, queries).items():
+            precisions[method], nearest[method] = {"default": values}, {"default": first}
     return SetScores(
         labeled.name,
         tuple(labeled.labels[q] for q in queries),
@@ -230,12 +260,16 @@ def _ranked(
 def shown(option: Settings) -> str:
     """Format the options of a setting that differ from the defaults; ``default`` if none do.
 
+    The correction for hubs is not shown: methods without it have names of their own.
+
     Examples
     --------
     >>> shown(Emd(time_weight=0.25)), shown(Emd())
     ('time_weight=0.25', 'default')
     """
-    changed = [f"{name}={value}" for name, value in option.changed().items()]
+    changed = [
+        f"{name}={value}" for name, value in option.changed().items() if name != "hub_correction"
+    ]
     return ", ".join(changed) or "default"
 
 

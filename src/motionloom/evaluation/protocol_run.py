@@ -40,6 +40,7 @@ from motionloom.evaluation.protocol import (
     CLIP_CANDIDATES,
     Protocol,
     SetScores,
+    both_ways,
     each_setting,
     judged,
     score_clips,
@@ -360,13 +361,20 @@ def run_protocol(
     """
     clips, queries = chosen_sets(settings.sets)
     data = DataFolder(settings.data, settings.keep)
-    candidates = {name: CLIP_CANDIDATES[name] for name in _known(methods)}
+    candidates = both_ways({name: CLIP_CANDIDATES[name] for name in _known(methods)})
     sets = [clip_set(name, data) for name in clips]
     if own is not None:
         sets.append(own_set(own, motion_labels(own, labels, label_column)[0]))
     cache: dict[tuple[str, str, str], NDArray[np.float64]] = {}
     scored = [
-        score_clips(each, candidates, cache=cache, workers=workers, progress=progress)
+        score_clips(
+            each,
+            candidates,
+            outside=settings.outside or (),
+            cache=cache,
+            workers=workers,
+            progress=progress,
+        )
         for each in sets
     ]
     asked = [

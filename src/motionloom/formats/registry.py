@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from motionloom.errors import InvalidInput, MotionFormatError, MotionloomError
 from motionloom.files import check_regular
 from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
+from motionloom.motion.segment import plausible_rate
 from motionloom.settings import takes
 
 if TYPE_CHECKING:
@@ -224,6 +225,7 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
         if isinstance(motion, MotionloomError):
             yield take.name, motion
             continue
+        _check_rate(motion.fps, path)
         if take.name:
             motion = replace(motion, name=f"{path.name}/{take.name}")
         yield take.name, motion if settings.keep_carrier else hips_as_root(motion)
@@ -495,7 +497,9 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
     with suppress(FileNotFoundError):
         check_regular(path)  # a pipe or a device could block or never end
     with _one_type_of_error(path):
-        return read(path, **options)
+        content = read(path, **options)
+        _check_rate(content.fps, path)
+        return content
 
 
 @contextmanager
@@ -516,6 +520,13 @@ def _one_type_of_error(path: Path) -> Iterator[None]:
             f"{type(error).__name__}: {reason}",
             path=path,
         ) from error
+
+
+def _check_rate(fps: float, path: Path) -> None:
+    try:
+        plausible_rate(fps)
+    except InvalidInput as error:
+        raise MotionFormatError(f"{error}; set the rate with fps", path=path) from None
 
 
 def _options(function: Callable, settings: Settings, action: str) -> dict[str, Any]:

@@ -13,10 +13,11 @@ Frames are written motion by motion, so memory use does not grow with the librar
 
 from __future__ import annotations
 
+import glob
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -24,12 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motionloom.errors import InvalidInput
-from motionloom.files import file_stem
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.files import unique_stem
 from motionloom.formats import FORMATS, save
 from motionloom.formats.presets import convert, save_options
 from motionloom.formats.tables import require_extra
 from motionloom.search.match import clip_name
+from motionloom.store.lock import writer_lock
 from motionloom.text.label_files import LabelRow, write_labels
 
 if TYPE_CHECKING:
@@ -109,11 +111,7 @@ def write_files(
         for name in names:
             whole = library[name]
             for start, end, title in _parts(library, whole, name, cut):
-                stem = base = file_stem(title)
-                number = 2
-                while stem.lower() in stems:  # because two names may map to the same file name
-                    stem, number = f"{base}_{number}", number + 1
-                stems.add(stem.lower())
+                stem = unique_stem(title, stems)
                 path = scratch / f"{stem}.{suffix}"
                 motion = convert(whole[start:end], preset=preset, root=root)
                 save(motion, path, **save_options(path, preset=preset))
@@ -249,17 +247,27 @@ def _files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that replaces `folder` once everything is written."""
+    """Yield a temporary folder that replaces `folder` once everything is written.
+
+    Temporary folders that killed exports left are removed; a running export holds a lock on its
+    own.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(f"{folder} is not empty; choose a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}-*.part/"):
+        if not left.is_symlink():
+            with suppress(LibraryError), writer_lock(left, timeout=0.0):
+                shutil.rmtree(left, ignore_errors=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".part", dir=folder.parent))
     try:
-        yield scratch
-        scratch.chmod(0o755)
-        if folder.exists():
-            folder.rmdir()
-        scratch.rename(folder)
+        with writer_lock(scratch, timeout=0.0):
+            files = scratch / "files"
+            files.mkdir()
+            yield files
+            if folder.exists():
+                folder.rmdir()
+            files.rename(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

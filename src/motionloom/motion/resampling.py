@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.errors import InvalidInput
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import positive_rate
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
+
+_MOST_PER_FRAME = 250.0  # frames for each original frame: from 1 to 250 fps
 
 
 def resample(motion: Motion, fps: float) -> Motion:
@@ -56,6 +59,11 @@ def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
     """
     if frames == 0:
         return 0
+    if wanted_fps > _MOST_PER_FRAME * fps:
+        raise InvalidInput(
+            f"frames at {fps:g} fps cannot be resampled to {wanted_fps:g} fps: at most "
+            f"{_MOST_PER_FRAME:g} frames can be made of one"
+        )
     # A frame that misses the end only by rounding still counts.
     return int(np.floor((frames - 1) * wanted_fps / fps + 1e-6)) + 1
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 
+SLOWEST, FASTEST = 1.0, 10_000.0  # frame rates of captured motion
 _RANGE = re.compile(r"^(.*):(\d+(?:\.\d+)?s?)-(\d+(?:\.\d+)?s?)$")
 
 if TYPE_CHECKING:
@@ -142,6 +143,23 @@ def positive_rate(fps: float) -> float:
     rate = float(fps)
     if not 0.0 < rate < float("inf"):
         raise InvalidInput(f"fps must be positive; got {fps}")
+    return rate
+
+
+def plausible_rate(fps: float) -> float:
+    """Return `fps` as a float; raise `InvalidInput` if no motion is captured at this rate.
+
+    Files and libraries state a rate, and motions are resampled from it. A few frames that claim to
+    last hours would become millions.
+
+    Examples
+    --------
+    >>> plausible_rate(120)
+    120.0
+    """
+    rate = positive_rate(fps)
+    if not SLOWEST <= rate <= FASTEST:
+        raise InvalidInput(f"fps must be from {SLOWEST:g} to {FASTEST:g}; got {rate:g}")
     return rate
 
 

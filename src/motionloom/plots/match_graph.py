@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NEARER = 0.7
+_SMALLEST = 1e-3  # typical distance between nearest neighbors, relative to the largest distance
 _ROUNDS = 300
 _PUSHES = 400
 
@@ -60,6 +61,9 @@ def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.f
     True
     """
     target = np.asarray(distances, np.float64)
+    known = np.isfinite(target)
+    # Nodes without a path between them are far apart.
+    target = np.where(known, target, 1.5 * target[known].max(initial=0.0) + 1e-9)
     count = len(target)
     if count == 1:
         return np.zeros((1, 2))
@@ -67,7 +71,9 @@ def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.f
     off = ~np.eye(count, dtype=bool)
     least = np.median(np.where(off, target, np.inf).min(axis=1))
     # Long distances are compressed so that the typical nearest neighbor is one box away.
-    ratio = np.maximum(target, 0.05 * max(least, 1e-12)) / max(least, 1e-12)
+    # Copies of a motion have no distance at all, so the scale is that of the others.
+    least = max(least, _SMALLEST * target.max(), 1e-12)
+    ratio = np.maximum(target, 0.05 * least) / least
     target = np.where(off, 1.35 * size * ratio**_NEARER, 0.0)
     places = _majorized(target, _scaled(target))
     places = _apart(_wide(places), box)

@@ -223,10 +223,9 @@ class Alignments:
             motion = int(row_of(self.starts, candidate.start))
             low = max(int(self.starts[motion]), candidate.start - self.length)
             high = min(int(self.starts[motion + 1]), candidate.end + self.length)
-            costs, came = accumulated(self.matrix_of(low, high), steps=self.steps, subsequence=True)
-            end = int(np.argmin(costs[-1]))
-            if np.isfinite(costs[-1, end]):
-                better.append(self._traced(costs, came, end, low))
+            aligned = self._aligned(low, high, 0)
+            if aligned is not None:
+                better.append(_candidate(*aligned, low))
         better.sort(key=_rank)
         suppression = limits.suppression()
         return [each for each in better if suppression.keep(each.start, each.end)]
@@ -238,27 +237,28 @@ class Alignments:
         reach = 2 * self.length + 2
         while True:
             low, high = max(first, end + 1 - reach), min(last, end + 1 + slack)
-            costs, came = accumulated(
-                self.matrix_of(low, high),
-                steps=self.steps,
-                subsequence=True,
-                warp_cost=self.warp_cost,
-            )
-            near = max(0, end - slack - low)
-            column = near + int(np.argmin(costs[-1, near:]))
-            if not np.isfinite(costs[-1, column]):
+            aligned = self._aligned(low, high, max(0, end - slack - low))
+            if aligned is None:
                 return None
-            candidate = self._traced(costs, came, column, low)
+            candidate = _candidate(*aligned, low)
             if candidate.start > low or low == first:
                 return candidate
             reach *= 2  # the path starts at the edge of the window and might start earlier
 
-    def _traced(self, costs: NDArray, came: NDArray, end: int, low: int) -> Candidate:
-        """Return the path that ends in column `end` of a window that starts at frame `low`."""
-        path = path_to(came, end, steps=self.steps)
-        distance = float(costs[-1, end]) / len(path)
-        path[:, 1] += low
-        return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
+    def _aligned(self, low: int, high: int, near: int) -> tuple[float, NDArray[np.int64]] | None:
+        """Return the cost and path of the best alignment that ends at column `near` or later."""
+        costs, came = accumulated(
+            self.matrix_of(low, high), steps=self.steps, subsequence=True, warp_cost=self.warp_cost
+        )
+        end = near + int(np.argmin(costs[-1, near:]))
+        cost = float(costs[-1, end])
+        return (cost, path_to(came, end, steps=self.steps)) if np.isfinite(cost) else None
+
+
+def _candidate(cost: float, path: NDArray[np.int64], low: int) -> Candidate:
+    """Return the candidate of a path whose column 0 is frame `low`."""
+    path[:, 1] += low
+    return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, cost / len(path), path)
 
 
 def _rank(candidate: Candidate) -> tuple[float, int]:

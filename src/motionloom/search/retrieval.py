@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from motionloom.errors import LibraryError
@@ -12,7 +13,7 @@ from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.feedback import search_with_verdicts
 from motionloom.search.match import Match, Matches
 from motionloom.search.match_graph.growth import library_family
-from motionloom.search.methods import ClipMethod, Dtw
+from motionloom.search.methods import ClipMethod
 from motionloom.search.query import Query, as_query
 from motionloom.search.settings import Expansion, SearchSettings
 from motionloom.store.store import Store
@@ -37,9 +38,9 @@ def search(library: Store, query: str | Path | Motion | Query, settings: SearchS
         mirrored, _ = settings.method.candidates(library, query.mirrored(), settings)
         both = [replace(each, mirrored=True) for each in mirrored]
         candidates = _both_sides(candidates, both, settings)
+    labels = cache(library.labels)
     matches = [
-        replace(timeline.match(each, query, library.labels), mirrored=each.mirrored)
-        for each in candidates
+        replace(timeline.match(each, query, labels), mirrored=each.mirrored) for each in candidates
     ]
     if settings.mirror:
         matches = [match for match in matches if not _is_own(match, query, settings)]
@@ -54,25 +55,22 @@ def expanded_search(
 
     Members of the family are ranked by their distance to the query in the match graph, and the
     other matches of the query by their pose distance. The result includes all direct matches of the
-    query.
+    query; those that are found only by movement have that distance.
     """
     given = as_query(library, query)
-    family = library_family(library, given, settings).matches
-    method = settings.method
-    if isinstance(method, Dtw):
-        method = method.for_families()
+    matches = list(library_family(library, given, settings).matches)
     once = replace(settings, expansion=Expansion(tiers=1))
-    alone = search(library, given, replace(once, method=method, max_distance=None))
-    others = [match for match in alone if not _is_among(match, family)]
-    ranked = sorted([*family, *others], key=lambda match: match.distance)
+    by_pose = replace(once, method=settings.method.for_families(), max_distance=None)
+    alone = search(library, given, by_pose)
+    direct = alone if by_pose == once else search(library, given, once)
+    for others in (alone, direct):
+        matches += [match for match in others if not _is_among(match, matches)]
+    ranked = sorted(matches, key=lambda match: match.distance)
     if settings.max_distance is not None:
-        # A search with one tier ranks by movement; matches that are near by that distance are also
-        # kept.
-        first = search(library, given, once)
         ranked = [
             match
             for match in ranked
-            if match.distance <= settings.max_distance or _is_among(match, first)
+            if match.distance <= settings.max_distance or _is_among(match, direct)
         ]
     return Matches(ranked[: settings.max], query=given.text, unit=alone.unit)
 

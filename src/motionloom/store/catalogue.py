@@ -1,8 +1,9 @@
 """A library's catalogue: an SQLite file whose tables list its motions.
 
 The tables are ``meta`` (format version, frame rate of the library), ``motions``, ``skeletons``
-(each skeleton once, by its key), ``labels`` and ``segment_labels``. A library with an object store
-also has the table ``stored``, with the files of artifacts and the objects they consist of.
+(each skeleton once, by its key), ``labels``, ``segment_labels``, and ``artifacts`` (the current
+version of each artifact that was saved under a name). A library with an object store also has the
+table ``stored``, with the files of artifacts and the objects they consist of.
 ``checks`` contains a checksum of the rows of each motion in the other tables, which is verified
 when an entry or its labels are read. These rows contain no times or counters, so the same motions
 give the same rows. Data replaced by changes is stored in the three tables of
@@ -14,16 +15,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import astuple, fields
 from pathlib import Path
 
 from motionloom.errors import LibraryError
 from motionloom.files import parse_json, plain_name
 from motionloom.motion import Skeleton
+from motionloom.motion.segment import FASTEST, SLOWEST
 from motionloom.store import history
 from motionloom.store.catalogue_file import APPLICATION, FORMAT, CatalogueFile
 from motionloom.store.records import Entry, skeleton_from
@@ -50,6 +51,7 @@ CREATE TABLE IF NOT EXISTS segment_labels (
 CREATE TABLE IF NOT EXISTS checks (
     name TEXT PRIMARY KEY, facts TEXT NOT NULL, labels TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS artifacts (stem TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
 {history.SCHEMA}
 """
 _STORED = """
@@ -58,9 +60,7 @@ CREATE TABLE stored (
     PRIMARY KEY (folder, file)
 ) WITHOUT ROWID
 """
-IMPORTING = (
-    "importing"  # key that is in `meta` while an import runs, and stays if the import is killed
-)
+_IMPORTING = "importing"  # key in `meta` that release 0.2 wrote during an import
 
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
@@ -167,7 +167,7 @@ class Catalogue(CatalogueFile):
 
     def put_checks(self, names: Iterable[str] | None = None) -> None:
         """Accept the current values of some or all motions by writing new checksums."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             self._put_checks(connection, names)
 
     def _put_checks(self, connection: sqlite3.Connection, names: Iterable[str] | None) -> None:
@@ -191,7 +191,7 @@ class Catalogue(CatalogueFile):
         return _row_sum(rows) if rows else ""
 
     def _meta_sum(self) -> str:
-        return _row_sum(sorted(row for row in self.meta().items() if row[0] != IMPORTING))
+        return _row_sum(sorted(row for row in self.meta().items() if row[0] != _IMPORTING))
 
     def labels(self) -> dict[str, tuple[str, ...]]:
         """Return the labels of every labeled motion, sorted."""
@@ -218,7 +218,7 @@ class Catalogue(CatalogueFile):
 
     def repair_labels(self, name: str) -> None:
         """Convert all labels of a motion to strings. Remove segment labels without valid frames."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             for table in ("labels", "segment_labels"):
                 wrong = f"SELECT label FROM {table} WHERE name = ? AND typeof(label) = 'blob'"
                 for (label,) in connection.execute(wrong, (name,)).fetchall():
@@ -243,7 +243,7 @@ class Catalogue(CatalogueFile):
             if remove
             else "INSERT OR IGNORE INTO segment_labels VALUES (?, ?, ?, ?)"
         )
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             self._record(connection, names)
             connection.executemany(statement, rows)
             self._put_checks(connection, names)
@@ -260,7 +260,7 @@ class Catalogue(CatalogueFile):
 
     def create(self, settings: dict[str, str]) -> bool:
         """Create the tables in one transaction. Return False if another process has done so."""
-        with self._transaction(create=True) as connection:
+        with self.transaction(create=True) as connection:
             if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
                 return False
             _create_tables(connection)
@@ -272,22 +272,28 @@ class Catalogue(CatalogueFile):
             self._put_checks(connection, None)
         return True
 
-    def upgrade(self) -> None:
-        """Upgrade the catalogue to the current format, in one transaction."""
-        with self._transaction() as connection:
+    def upgrade(self, artifacts: Iterable[tuple[str, str]]) -> None:
+        """Upgrade the catalogue to the current format, in one transaction.
+
+        `artifacts` are the current versions of artifacts saved under a name.
+        """
+        with self.transaction() as connection:
             _create_tables(connection)
+            history.put_checksums(connection)
+            connection.executemany("INSERT OR IGNORE INTO artifacts VALUES (?, ?)", artifacts)
+            connection.execute("DELETE FROM meta WHERE key = ?", (_IMPORTING,))
             connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT),))
             self._put_checks(connection, [])
 
     def set_meta(self, key: str, value: str) -> None:
         """Change a library setting."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
             self._put_checks(connection, [])
 
     def remove_meta(self, key: str) -> None:
         """Remove a library setting."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute("DELETE FROM meta WHERE key = ?", (key,))
             self._put_checks(connection, [])
 
@@ -308,7 +314,7 @@ class Catalogue(CatalogueFile):
         """
         entries, remove = list(entries), list(remove)
         changed = sorted({*(entry.name for entry in entries), *remove, *(labels or {})})
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             self._record(connection, changed)
             for table in ("labels", "segment_labels"):
                 moved = ((new, name) for name, new in (rename or {}).items())
@@ -351,14 +357,18 @@ class Catalogue(CatalogueFile):
     # --- history --------------------------------------------------------------------------
 
     @contextmanager
-    def recording(self, what: str) -> Iterator[None]:
-        """Record everything changed within the ``with`` block as one change in the history."""
+    def recording(self, what: str, *, whole: bool = True) -> Iterator[None]:
+        """Record everything changed within the ``with`` block as one change in the history.
+
+        The change is one transaction, unless `whole` is False.
+        """
         if getattr(self._local, "recorder", None) is not None:
             yield  # part of the enclosing change
             return
         self._local.recorder = history.Recorder(what)
         try:
-            yield
+            with self.transaction() if whole else nullcontext():
+                yield
         finally:
             self._local.recorder = None
 
@@ -367,31 +377,43 @@ class Catalogue(CatalogueFile):
         if recorder is not None:
             recorder.motions(connection, names)
 
-    def record_artifact(self, stem: str, version: str | None) -> bool:
-        """Record the version of an artifact that is about to be replaced.
-
-        Returns False outside a change.
-        """
-        recorder = getattr(self._local, "recorder", None)
-        if recorder is None:
-            return False
-        with self._transaction() as connection:
-            recorder.artifact(connection, stem, version)
-        return True
-
-    def exchange(self, number: int, artifacts: dict[str, str | None]) -> list[str]:
-        """Undo or redo a change (see `history.exchange`). Return the frame files no longer used."""
-        with self._transaction() as connection:
-            names, unused = history.exchange_rows(connection, number, artifacts)
+    def exchange(self, number: int) -> tuple[list[str], list[str]]:
+        """Undo or redo a change (see `history.exchange`). Return unused files and artifacts."""
+        with self.transaction() as connection:
+            names, unused, artifacts = history.exchange_rows(connection, number)
             self._drop_skeletons(connection)
             self._put_checks(connection, names)
-        return unused
+        return unused, artifacts
 
     def forget_changes(self) -> None:
         """Delete the history, so that nothing can be undone anymore."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             history.forget(connection)
             self._drop_skeletons(connection)
+
+    # --- artifacts saved under a name -----------------------------------------------------
+
+    def artifact_versions(self) -> dict[str, str]:
+        """Return the current version of each artifact that was saved under a name, by stem."""
+        rows = self.rows("SELECT stem, version FROM artifacts ORDER BY stem")
+        return {plain_name(stem): plain_name(version) for stem, version in rows}
+
+    def artifact_version(self, stem: str) -> str | None:
+        """Return the current version of an artifact that was saved under a name, or None."""
+        rows = self.rows("SELECT version FROM artifacts WHERE stem = ?", (stem,))
+        return plain_name(rows[0][0]) if rows else None
+
+    def put_artifact_version(self, stem: str, version: str | None, *, record: bool = True) -> bool:
+        """Make a version of an artifact the current one; None deletes the artifact.
+
+        Returns whether the previous version was recorded in the history.
+        """
+        recorder = getattr(self._local, "recorder", None) if record else None
+        with self.transaction() as connection:
+            if recorder is not None:
+                recorder.artifact(connection, stem)
+            history.put_version(connection, stem, version)
+        return recorder is not None
 
     # --- files of artifacts in an object store ------------------------------------------
 
@@ -428,7 +450,7 @@ class Catalogue(CatalogueFile):
             (folder, file, json.dumps(pieces), (about or {}).get(file))
             for file, pieces in files.items()
         ]
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             put = connection.executemany
             put("DELETE FROM stored WHERE folder = ?", ((other,) for other in instead_of))
             put("DELETE FROM stored WHERE folder = ? AND file = ?", ((folder, x) for x in remove))
@@ -458,8 +480,8 @@ def entry_problem(entry: Entry) -> str:
             return f"has a {key} that is not a string"
     if not isinstance(entry.frames, int) or not 0 < entry.frames < 1 << 40:
         return f"has {entry.frames!r} frames"
-    if not isinstance(entry.fps, float) or not 0.0 < entry.fps < math.inf:
-        return f"has {entry.fps!r} frames per second"
+    if not isinstance(entry.fps, float) or not SLOWEST <= entry.fps <= FASTEST:
+        return f"has {entry.fps!r} frames per second, not {SLOWEST:g} to {FASTEST:g}"
     if "/" in entry.file:
         return f"names the file {entry.file[:200]!r}, which is not a plain name"
     try:

@@ -1,7 +1,8 @@
 """A catalogue's SQLite file, which is checked when opened and has one connection per thread.
 
 SQLite's rollback journal isolates readers from the single writer. It also works in shared and
-read-only folders.
+read-only folders. Transactions may be nested: the outermost one commits, and then files that are no
+longer used are removed (`CatalogueFile.at_end`).
 
 Catalogues are not trusted. The schema may contain only tables and indices, but no views, triggers
 or expressions. Links, and journals that name other files, are refused. A catalogue that was
@@ -16,27 +17,32 @@ import sqlite3
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from motionloom.errors import LibraryError
-from motionloom.files import below, check_plain_schema, plain_name
+from motionloom.errors import LibraryError, MotionFormatError
+from motionloom.files import below, check_plain_schema, plain_name, read_regular
 from motionloom.store import history
 
 FILE = "catalogue.sqlite"
-FORMAT = 3
+FORMAT = 4
 OLDEST_FORMAT = 2  # release 0.2; `motionloom.store.upgrade` converts it to the current format
 APPLICATION = 0x4C4F4F4D  # "LOOM", in the header of the SQLite file
 _PATIENCE = 600.0  # seconds to wait for another process to finish its transaction
 _KNOWN = {  # everything that a catalogue may contain
-    "meta", "skeletons", "motions", "labels", "segment_labels", "stored", "checks",
+    "meta", "skeletons", "motions", "labels", "segment_labels", "stored", "checks", "artifacts",
     "motions_by_source", "labels_by_label", *history.TABLES,
 }  # fmt: skip
 _SUPER_JOURNAL = bytes.fromhex(
     "d9d505f920a163d7"
 )  # last bytes of a journal that names another file
 _LONGEST_VALUE = 1 << 28  # bytes
+# Statements that begin, commit and roll back a transaction that is not, or is, within another.
+_STATEMENTS = (
+    ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",)),
+    ("SAVEPOINT part", "RELEASE part", ("ROLLBACK TO part", "RELEASE part")),
+)
 
 
 def is_library(path: str | Path) -> bool:
@@ -47,11 +53,10 @@ def is_library(path: str | Path) -> bool:
 def is_unused(folder: Path) -> bool:
     """Return whether the catalogue in a folder is missing or has no tables yet."""
     try:
-        with open(folder / FILE, "rb") as file:
-            return not file.read(1)
+        return not read_regular(folder / FILE, span=(0, 1), links=False)
     except FileNotFoundError:
         return True
-    except OSError:
+    except (OSError, MotionFormatError):
         return False
 
 
@@ -153,17 +158,45 @@ class CatalogueFile:
         self._local.connection = None
 
     @contextmanager
-    def _transaction(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+        """Write everything within the ``with`` block, or nothing if an exception leaves it.
+
+        Within another transaction of this thread, the data is committed with the outer one.
+        """
         with self._explained():
             connection = self.connection(create=create)
-            connection.execute("BEGIN IMMEDIATE")
+            outer = getattr(self._local, "ends", None)
+            ends: list[tuple[bool, Callable[[], None]]] = []
+            self._local.ends = ends
+            begin, commit, rollback = _STATEMENTS[connection.in_transaction]
+            committed = False
             try:
+                connection.execute(begin)
                 yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+                connection.execute(commit)
+                committed = True
+            finally:
+                self._local.ends = outer
+                if not committed and connection.in_transaction:
+                    for statement in rollback:
+                        connection.execute(statement)
+                if committed and outer is not None:
+                    outer += ends  # the outermost transaction decides
+                else:
+                    for if_committed, action in ends:
+                        if if_committed == committed:
+                            action()
+
+    def at_end(self, action: Callable[[], None], *, committed: bool = True) -> None:
+        """Call `action` when the current transaction is committed, or now if there is none.
+
+        With ``committed=False``, it is called only if the transaction is rolled back.
+        """
+        ends = getattr(self._local, "ends", None)
+        if ends is not None:
+            ends.append((committed, action))
+        elif committed:
+            action()
 
     def connection(self, *, create: bool = False) -> sqlite3.Connection:
         """Return the SQLite connection of this thread and process."""

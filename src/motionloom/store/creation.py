@@ -8,11 +8,11 @@ from uuid import uuid4
 
 from motionloom.errors import LibraryError, MotionloomError
 from motionloom.files import below
-from motionloom.motion.segment import positive_rate
+from motionloom.motion.segment import plausible_rate
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.catalogue_file import FILE, is_unused, lost_frames, recovery_advice
 from motionloom.store.frames import FOLDER
-from motionloom.store.lock import writer_lock
+from motionloom.store.lock import LOCK, QUEUE, writer_lock
 from motionloom.store.remote.object_store import ObjectStore, normal_address, trust_store
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
     address = None if store is None else normal_address(store)
     settings = {"id": uuid4().hex}
     if fps is not None:
-        settings["fps"] = repr(positive_rate(fps))
+        settings["fps"] = repr(plausible_rate(fps))
     if address is not None and not (path / FILE).exists():
         ObjectStore(address).check_free()  # raises an error before a library is created
         settings |= {"store": address, "home": str(path.resolve())}
@@ -61,7 +61,7 @@ def check_address(library: Store, store: str | None) -> None:
 
 def set_rate(library: Store, fps: float) -> None:
     """Set the frame rate of a library, unless one of its motions would need resampling."""
-    wanted, current = positive_rate(fps), library.fps
+    wanted, current = plausible_rate(fps), library.fps
     if current == wanted:
         return
     if current is not None:
@@ -86,7 +86,7 @@ def _check_empty(path: Path) -> None:
         return
     if count := lost_frames(path):
         raise LibraryError(f"{path}: {recovery_advice(path, count)}")
-    others = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, "lock"))
+    others = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, LOCK, QUEUE))
     if others:
         raise LibraryError(
             f"{path}: this folder contains other files ({others[0]}); a library needs its own "

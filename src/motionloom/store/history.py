@@ -5,11 +5,12 @@ transaction as the change: the entry, labels and labeled segments of each motion
 each named artifact. Frames and artifacts that are no longer used are in the trash
 (`motionloom.store.trash`). Undoing a change exchanges the current data with the data in the
 history, so undoing it a second time redoes it. If a process is killed, a change or its undo is
-either complete or has no effect.
+either complete or has no effect, because files are added before the transaction and removed after
+it.
 
 The catalogue tables are ``history`` (number, kind of change, whether it is undone),
-``history_motions`` and ``history_artifacts``. Only the latest `REMEMBERED` changes are kept.
-Emptying the trash deletes the history.
+``history_motions`` and ``history_artifacts``. Every row has a checksum. Only the latest
+`REMEMBERED` changes are kept. Emptying the trash deletes the history.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 
 from motionloom.errors import LibraryError
-from motionloom.files import parse_json
-from motionloom.store.records import Entry
+from motionloom.files import below, parse_json
+from motionloom.store.records import Entry, text_digest
 from motionloom.store.trash import move_to_trash, restore_from_trash
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ REMEMBERED = 100  # number of changes that can be undone
 TABLES = {"history", "history_motions", "history_artifacts"}
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS history (
-    number INTEGER PRIMARY KEY, what TEXT NOT NULL, undone INTEGER NOT NULL);
+    number INTEGER PRIMARY KEY, what TEXT NOT NULL, undone INTEGER NOT NULL, checksum TEXT);
 CREATE TABLE IF NOT EXISTS history_motions (
     number INTEGER NOT NULL, name TEXT NOT NULL, skeleton TEXT, image TEXT NOT NULL,
-    PRIMARY KEY (number, name)) WITHOUT ROWID;
+    checksum TEXT, PRIMARY KEY (number, name)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS history_artifacts (
-    number INTEGER NOT NULL, stem TEXT NOT NULL, version TEXT,
+    number INTEGER NOT NULL, stem TEXT NOT NULL, version TEXT, checksum TEXT,
     PRIMARY KEY (number, stem)) WITHOUT ROWID
 """
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
@@ -151,18 +152,18 @@ class Recorder:
             return
         number = self._begin(connection)
         connection.executemany(
-            "INSERT OR IGNORE INTO history_motions VALUES (?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO history_motions VALUES (?, ?, ?, ?, ?)",
             (
-                (number, name, image.entry and image.entry.skeleton, image.to_json())
+                _summed(number, name, image.entry and image.entry.skeleton, image.to_json())
                 for name, image in rows
             ),
         )
 
-    def artifact(self, connection: sqlite3.Connection, stem: str, version: str | None) -> None:
+    def artifact(self, connection: sqlite3.Connection, stem: str) -> None:
         """Record the version of an artifact, if it exists, before it is saved or deleted."""
         connection.execute(
-            "INSERT OR IGNORE INTO history_artifacts VALUES (?, ?, ?)",
-            (self._begin(connection), stem, version),
+            "INSERT OR IGNORE INTO history_artifacts VALUES (?, ?, ?, ?)",
+            _summed(self._begin(connection), stem, _version(connection, stem)),
         )
 
     def _begin(self, connection: sqlite3.Connection) -> int:
@@ -173,7 +174,8 @@ class Recorder:
             self._number = last + 1
             forget(connection, f"number <= {self._number - REMEMBERED}")
         connection.execute(
-            "INSERT OR IGNORE INTO history VALUES (?, ?, 0)", (self._number, self.what)
+            "INSERT OR IGNORE INTO history VALUES (?, ?, ?, ?)",
+            _summed(self._number, self.what, 0),
         )
         return self._number
 
@@ -197,6 +199,32 @@ def changes(catalogue: Catalogue) -> list[tuple[int, Change]]:
     ]
 
 
+def damaged_changes(catalogue: Catalogue) -> list[int]:
+    """Return the numbers of changes of which a row has a wrong checksum."""
+    return sorted({row[0] for table in sorted(TABLES) for row in _damaged_rows(catalogue, table)})
+
+
+def put_checksums(connection: sqlite3.Connection) -> None:
+    """Write new checksums of all rows, within a transaction; earlier formats have none."""
+    for table in sorted(TABLES):
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        if "checksum" not in columns:
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT")
+            columns.append("checksum")
+        rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+        marks = ", ".join("?" for _ in columns)
+        connection.executemany(
+            f"INSERT OR REPLACE INTO {table} VALUES ({marks})", (_summed(*row[:-1]) for row in rows)
+        )
+
+
+def put_version(connection: sqlite3.Connection, stem: str, version: str | None) -> None:
+    """Set or delete the current version of an artifact, within a transaction."""
+    connection.execute("DELETE FROM artifacts WHERE stem = ?", (stem,))
+    if version is not None:
+        connection.execute("INSERT INTO artifacts VALUES (?, ?)", (stem, version))
+
+
 def exchange(store: Store, number: int) -> None:
     """Exchange the data replaced by a change with the current data.
 
@@ -205,62 +233,54 @@ def exchange(store: Store, number: int) -> None:
     Raises
     ------
     LibraryError
-        If required frames or artifacts are no longer in the trash.
+        If the history is damaged, or required frames or artifacts are no longer in the trash.
     """
+    from motionloom.store.artifacts.folders import FOLDER as DERIVED
     from motionloom.store.frames import FOLDER as FRAMES
     from motionloom.store.frames import sync_folder
     from motionloom.store.ingest.importing import frame_files, remove_files
 
     catalogue, files = store.catalogue, store.files
+    if any(_damaged_rows(catalogue, table, number) for table in sorted(TABLES)):
+        raise LibraryError(
+            f"{store.path}: this cannot be undone: the history is damaged; run motionloom verify "
+            f"{store.path} --repair"
+        )
     query = "SELECT image FROM history_motions WHERE number = ?"
     wanted = [Image.from_json(text).entry for (text,) in catalogue.rows(query, (number,))]
     there = frame_files(files)
-    needed = {entry.file: entry.name for entry in wanted if entry and entry.file not in there}
-    back = restore_from_trash(files, [f"{FRAMES}/{file}" for file in sorted(needed)])
-    for file in sorted(needed):
-        if f"{FRAMES}/{file}" not in back:
-            raise LibraryError(
-                f"{store.path}: this cannot be undone: the frames of {needed[file]!r} are not in "
-                "the trash anymore"
-            )
-    if back and not files.remote:
-        sync_folder(files.local(FRAMES))
-    gone = _restore_artifacts(store, number)
-    unused = catalogue.exchange(number, dict(gone))
-    remove_files(files, unused)
-    move_to_trash(store.path, [f"derived/{stem}.{version}" for stem, version in gone if version])
-
-
-def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]]:
-    """Restore the artifacts that a change replaced, and return the previously current versions."""
-    from motionloom.store.artifacts.folders import LocalFolders, versions
-
-    rows = store.catalogue.rows(
-        "SELECT stem, version FROM history_artifacts WHERE number = ?", (number,)
-    )
-    if not rows:
-        return []
-    folders = LocalFolders(store.path.absolute() / "derived")
-    replaced: list[tuple[str, str | None]] = []
-    for stem, version in rows:
+    needed = {
+        f"{FRAMES}/{entry.file}": f"the frames of {entry.name!r} are"
+        for entry in wanted
+        if entry and entry.file not in there
+    }
+    query = "SELECT stem, version FROM history_artifacts WHERE number = ?"
+    for stem, version in catalogue.rows(query, (number,)):
         if not isinstance(stem, str) or not isinstance(version, str | None):
             raise LibraryError("the history is damaged: it refers to an invalid artifact")
-        current = versions(folders.names(), stem)
-        names = [name for name in current if name != f"{stem}.{version}"]
-        replaced.append((stem, names[-1].rpartition(".")[2] if names else None))
-        if version is not None and f"{stem}.{version}" not in current:
-            if not restore_from_trash(store.files, [f"derived/{stem}.{version}"]):
-                raise LibraryError(
-                    f"{store.path}: this cannot be undone: {stem.partition('.')[2]!r} is not in "
-                    "the trash anymore"
-                )
-    return replaced
+        name = f"{DERIVED}/{stem}.{version}"
+        if version is not None and not below(store.path, name).is_dir():
+            needed[name] = f"{stem.partition('.')[2]!r} is"
+    back = restore_from_trash(files, sorted(needed))
+    for name in sorted(needed.keys() - back):
+        raise LibraryError(
+            f"{store.path}: this cannot be undone: {needed[name]} not in the trash anymore"
+        )
+    if not files.remote:
+        for folder in sorted({name.partition("/")[0] for name in back}):
+            sync_folder(files.local(folder))
+    unused, artifacts = catalogue.exchange(number)
+    remove_files(files, unused)
+    move_to_trash(store.path, [f"{DERIVED}/{name}" for name in artifacts])
 
 
 def exchange_rows(
-    connection: sqlite3.Connection, number: int, artifacts: dict[str, str | None]
-) -> tuple[list[str], list[str]]:
-    """Exchange the catalogue rows within a transaction. Return motion names and unused files."""
+    connection: sqlite3.Connection, number: int
+) -> tuple[list[str], list[str], list[str]]:
+    """Exchange the catalogue rows within a transaction.
+
+    Returns the names of motions, and the frame files and artifact folders that are now unused.
+    """
     query = "SELECT name, image FROM history_motions WHERE number = ?"
     rows = connection.execute(query, (number,)).fetchall()
     used = "SELECT file FROM motions"
@@ -269,13 +289,39 @@ def exchange_rows(
         now = Image.of(connection, name)
         Image.from_json(text).write(connection, name)
         connection.execute(
-            "UPDATE history_motions SET skeleton = ?, image = ? WHERE number = ? AND name = ?",
-            (now.entry and now.entry.skeleton, now.to_json(), number, name),
+            "INSERT OR REPLACE INTO history_motions VALUES (?, ?, ?, ?, ?)",
+            _summed(number, name, now.entry and now.entry.skeleton, now.to_json()),
         )
-    connection.executemany(
-        "UPDATE history_artifacts SET version = ? WHERE number = ? AND stem = ?",
-        ((version, number, stem) for stem, version in artifacts.items()),
+    query = "SELECT stem, version FROM history_artifacts WHERE number = ?"
+    folders = []
+    for stem, version in connection.execute(query, (number,)).fetchall():
+        current = _version(connection, stem)
+        put_version(connection, stem, version)
+        connection.execute(
+            "INSERT OR REPLACE INTO history_artifacts VALUES (?, ?, ?, ?)",
+            _summed(number, stem, current),
+        )
+        if current not in (None, version):
+            folders.append(f"{stem}.{current}")
+    query = "SELECT what, undone FROM history WHERE number = ?"
+    what, undone = connection.execute(query, (number,)).fetchone()
+    connection.execute(
+        "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?)", _summed(number, what, 1 - undone)
     )
-    connection.execute("UPDATE history SET undone = 1 - undone WHERE number = ?", (number,))
     after = {file for (file,) in connection.execute(used)} if rows else set()
-    return [name for name, _ in rows], sorted(before - after)
+    return [name for name, _ in rows], sorted(before - after), folders
+
+
+def _version(connection: sqlite3.Connection, stem: str) -> str | None:
+    query = "SELECT version FROM artifacts WHERE stem = ?"
+    return (connection.execute(query, (stem,)).fetchone() or (None,))[0]
+
+
+def _summed(*row: object) -> tuple[object, ...]:
+    """Return a row with its checksum."""
+    return *row, text_digest(repr(row))
+
+
+def _damaged_rows(catalogue: Catalogue, table: str, number: int | None = None) -> list[tuple]:
+    rows = catalogue.rows(f"SELECT * FROM {table} WHERE number = coalesce(?, number)", (number,))
+    return [row for row in rows if _summed(*row[:-1]) != row]

@@ -1,62 +1,131 @@
-"""Writer lock: an operating-system lock on a file in the library.
+"""Writer lock: operating-system locks on two files in the library.
 
-The lock is released when the process that holds it ends for any reason. Readers do not need the
-lock, because SQLite isolates them from the writer.
+A writer first locks ``queue`` and then ``lock``, and releases ``queue`` as soon as it holds
+``lock``. A writer that finishes and starts again therefore waits behind the writers that already
+wait, so none of them is starved. Both locks are released when the process that holds them ends for
+any reason. Readers do not need them, because SQLite isolates readers from the writer.
+
+``lock`` is empty unless a writer is at work. Meanwhile, it names the state of the catalogue in
+which the writer found it. If the writer is killed, the text stays, and the next writer knows that
+files may be left over. The text is ignored if the catalogue was replaced since then.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
+import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from motionloom.errors import LibraryError
+from motionloom.files import read_regular
+from motionloom.store.catalogue_file import FILE
 
+LOCK, QUEUE = "lock", "queue"
 _log = logging.getLogger("motionloom.store")
 _PATIENCE = 1.0  # seconds before a wait is logged
+_SHORTEST, _LONGEST = 0.001, 0.02  # seconds between two attempts
 _held: set[int] = set()  # open lock files of this process
 
 
 @contextmanager
-def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
+def writer_lock(folder: Path, *, timeout: float, mark: bool = False) -> Iterator[bool]:
     """Hold the writer lock of the library in `folder` for the ``with`` block.
 
-    Waits up to `timeout` seconds for another writer, and logs a wait of more than a second. Raises
-    `LibraryError` after that time, or if the folder cannot be written to.
+    With `mark`, the lock is marked meanwhile, and the value is True if the previous writer that
+    marked it was interrupted. Waits up to `timeout` seconds for
+    other writers, and logs a wait of more than a second. Raises `LibraryError` after that time, or
+    if the folder cannot be written to.
     """
     end = time.monotonic() + timeout
     while True:
-        handle = _opened(folder)
-        _held.add(handle)
-        try:
-            _acquire(handle, folder, max(0.0, end - time.monotonic()))
+        with _opened(folder, LOCK) as handle:
+            with _opened(folder, QUEUE) as queue:
+                _acquire(queue, folder, end)
+                _acquire(handle, folder, end)
             if not _is_current(handle, folder):
                 continue  # the library was replaced on disk while we waited
-            yield
+            interrupted = mark and _mark(handle, folder)
+            try:
+                yield interrupted
+            except Exception:
+                _clear(handle, mark)
+                raise
+            _clear(handle, mark)
             return
-        finally:
+
+
+@contextmanager
+def _opened(folder: Path, name: str) -> Iterator[int]:
+    """Open or create a lock file. Links are not followed, and pipes do not block."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        if (folder / name).is_symlink():  # for systems without O_NOFOLLOW
+            raise OSError(f"{name} is a link")
+        handle = os.open(folder / name, flags, 0o666)
+    except OSError as error:
+        raise not_writable(folder, error) from None
+    _held.add(handle)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise not_writable(folder, OSError(f"{name} is not a regular file"))
+        yield handle
+    finally:
+        if handle in _held:  # not in a forked process, which closed it
             _held.discard(handle)
             os.close(handle)  # releases the lock
 
 
-def _opened(folder: Path) -> int:
-    """Open or create the lock file. Links are not followed, and pipes do not block."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        return os.open(folder / "lock", flags, 0o666)
-    except OSError as error:
-        raise not_writable(folder, error) from None
-
-
 def _is_current(handle: int, folder: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(handle), os.stat(folder / "lock"))
+        return os.path.samestat(os.fstat(handle), os.stat(folder / LOCK))
     except FileNotFoundError:
         return False
+
+
+def _mark(handle: int, folder: Path) -> bool:
+    """Write the state of the catalogue, and return whether the previous writer left one."""
+    try:
+        os.lseek(handle, 0, os.SEEK_SET)
+        interrupted = _is_interrupted(os.read(handle, 200), folder)
+        text = " ".join(map(str, _catalogue_state(folder))).encode()
+        os.ftruncate(handle, 0)
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, text)
+        os.fsync(handle)
+    except OSError as error:
+        raise not_writable(folder, error) from None
+    return interrupted
+
+
+def _clear(handle: int, mark: bool) -> None:
+    if mark and handle in _held:  # not in a forked process
+        os.ftruncate(handle, 0)
+
+
+def _is_interrupted(text: bytes, folder: Path) -> bool:
+    numbers = [int(number) for number in re.findall(rb"\d{1,20}", text)]
+    current = _catalogue_state(folder)
+    return (
+        len(numbers) == len(current) > 0
+        and tuple(numbers[:2]) == current[:2]
+        and (numbers[2] <= current[2])  # a catalogue restored from a backup is older
+    )
+
+
+def _catalogue_state(folder: Path) -> tuple[int, ...]:
+    """Return device, inode and change counter of the catalogue, or nothing if there is none."""
+    with suppress(OSError, ValueError):
+        status = os.lstat(folder / FILE)
+        header = read_regular(folder / FILE, span=(24, 28), links=False)
+        if len(header) == 4:
+            return status.st_dev, status.st_ino, int.from_bytes(header, "big")
+    return ()
 
 
 def not_writable(place: Path, error: OSError) -> LibraryError:
@@ -64,21 +133,23 @@ def not_writable(place: Path, error: OSError) -> LibraryError:
     return LibraryError(f"{place}: cannot write to this library: {error.strerror or error}")
 
 
-def _acquire(handle: int, folder: Path, timeout: float) -> None:
-    start, logged = time.monotonic(), False
+def _acquire(handle: int, folder: Path, end: float) -> None:
+    """Lock an open file, trying until the time `end`."""
+    start, logged, pause = time.monotonic(), False, _SHORTEST
     while not _try_lock(handle):
-        waited = time.monotonic() - start
-        if waited >= timeout:
+        now = time.monotonic()
+        if now >= end:
             raise LibraryError(
                 f"{folder}: another process has been writing to this library for "
-                f"{waited:.0f} s; wait until it is done and run this again"
+                f"{now - start:.0f} s; wait until it is done and run this again"
             )
-        if waited >= _PATIENCE and not logged:
+        if now - start >= _PATIENCE and not logged:
             _log.warning(
                 "%s: waiting for another process to finish writing to this library", folder
             )
             logged = True
-        time.sleep(min(0.05, max(0.0, timeout - waited)))
+        time.sleep(min(pause, end - now))
+        pause = min(2.0 * pause, _LONGEST)
 
 
 if sys.platform == "win32":

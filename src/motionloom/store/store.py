@@ -42,7 +42,7 @@ from motionloom.store.settings import ImportSettings
 from motionloom.store.stored_motions import StoredMotions
 from motionloom.store.trash import empty_trash
 from motionloom.store.upgrade import upgrade
-from motionloom.store.verify import VerifyReport, recover, verified
+from motionloom.store.verify import VerifyReport, recover, tidy, verified
 
 
 class Store(StoredMotions):
@@ -119,9 +119,11 @@ class Store(StoredMotions):
             yield
             return
         self.check_writable()
-        with writer_lock(self.path, timeout=self.timeout):
+        with writer_lock(self.path, timeout=self.timeout, mark=True) as interrupted:
             self._lock.held = True
             try:
+                if interrupted:
+                    tidy(self)
                 yield
             finally:
                 self._lock.held = False
@@ -219,7 +221,7 @@ class Store(StoredMotions):
             present = importing.sweep(self)
             if settings.fps is not None:
                 set_rate(self, settings.fps)
-            with self.change("import"), importing.interruptible(self):
+            with self.change("import", whole=False), importing.interruptible(self):
                 return importing.import_files(
                     self, paths, settings, present=present, progress=progress
                 )
@@ -307,7 +309,7 @@ class Store(StoredMotions):
         with self.change("remove"):
             for name in names:
                 self.entry(name)
-            importing.remove_files(self.files, self.catalogue.put(remove=names))
+            importing.remove_unused(self, self.catalogue.put(remove=names))
 
     def rename(self, name: str, new: str) -> None:
         """Rename a motion, keeping its labels and manually set beats.
@@ -339,15 +341,19 @@ class Store(StoredMotions):
     # --- undo -----------------------------------------------------------------------------
 
     @contextmanager
-    def change(self, what: str) -> Iterator[None]:
+    def change(self, what: str, *, whole: bool = True) -> Iterator[None]:
         """Combine everything written within the ``with`` block into one change for `undo`.
 
+        Either the whole change is made or, if the block fails or the process is killed, none of it.
         Nested blocks belong to the outermost one, which holds the writer lock.
 
         Parameters
         ----------
         what : str
             Short description of the change, for `history`.
+        whole : bool
+            If False, the parts of the change are saved one after the other, and those saved before
+            a failure remain.
 
         Examples
         --------
@@ -357,7 +363,7 @@ class Store(StoredMotions):
         >>> print(lib.undo(), lib.store.labels("walk"), lib.store.labels("jog"))
         label jog, walk ('walk',) ('jog',)
         """
-        with self.writing(), self.catalogue.recording(what):
+        with self.writing(), self.catalogue.recording(what, whole=whole):
             yield
 
     def history(self) -> list[Change]:

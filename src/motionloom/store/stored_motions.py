@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Self
 
 from motionloom import parallel
-from motionloom.errors import LibraryError
+from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.segment import Segment, positive_rate
+from motionloom.motion.segment import Segment, plausible_rate
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import FOLDER, frame_path, open_frames, unpacked
 from motionloom.store.records import Entry, origin_from
@@ -123,8 +123,8 @@ class StoredMotions:
         """Frame rate of the library, or None if motions may have different rates."""
         value = self.catalogue.settings().get("fps")
         try:
-            return None if value is None else positive_rate(float(value))
-        except (TypeError, ValueError):
+            return None if value is None else plausible_rate(float(value))
+        except (TypeError, ValueError, InvalidInput):
             raise LibraryError(
                 f"{self.path}: the catalogue is damaged: its frame rate is {value!r}"
             ) from None

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from motionloom.errors import LibraryError
-from motionloom.files import below
+from motionloom.files import below, plain_name
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 
 FOLDER = "trash"
@@ -28,16 +30,20 @@ FOLDER = "trash"
 def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
     """Move files and folders of the library at `root` to its trash. Return the moved names.
 
-    Names are relative to `root`. Files that cannot be moved stay where they are.
+    Names are relative to `root`. Files that cannot be moved stay where they are. A link is moved
+    itself; the file that it names is not touched.
     """
     moved = []
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     for name in names:
         try:
-            path = below(root, name)
+            folder, _, last = plain_name(name).rpartition("/")
+            path = (below(root, folder) if folder else root) / last
             target = below(root, f"{FOLDER}/{stamp}/{name}")
             target.parent.mkdir(parents=True, exist_ok=True)
-            while target.exists():  # another file of this name was moved within the same second
+            while os.path.lexists(
+                target
+            ):  # another file of this name was moved within the same second
                 target = target.with_name(f"{target.name}~")
             os.rename(path, target)
         except FileNotFoundError:
@@ -53,17 +59,25 @@ def restore_from_trash(files: FileStore, names: Iterable[str]) -> set[str]:
     if isinstance(files, ObjectStore):
         return files.restore(names)
     wanted = {}
-    for path in sorted(below(files.root, FOLDER).glob("*/*/*")):  # by time
-        wanted["/".join(path.parts[-2:]).rstrip("~")] = path
+    for time in sorted(_folders(below(files.root, FOLDER))):
+        for folder in _folders(time):
+            for path in sorted(folder.iterdir()):
+                wanted[f"{folder.name}/{path.name.rstrip('~')}"] = path
     restored = set()
     for name in names:
         if name in wanted:
             target = below(files.root, name)
             target.parent.mkdir(exist_ok=True)
-            os.rename(below(files.root, str(wanted[name].relative_to(files.root))), target)
-            os.utime(target)  # the latest of several versions of an artifact is the current one
+            os.rename(below(files.root, wanted[name].relative_to(files.root).as_posix()), target)
             restored.add(name)
     return restored
+
+
+def _folders(path: Path) -> list[Path]:
+    """Return the folders in a folder, without links."""
+    if not path.is_dir():
+        return []
+    return [each for each in path.iterdir() if each.is_dir() and not each.is_symlink()]
 
 
 def trash_size(root: Path) -> tuple[int, int]:
@@ -71,7 +85,12 @@ def trash_size(root: Path) -> tuple[int, int]:
     folder = root / FOLDER
     if folder.is_symlink():
         return 0, 0
-    sizes = [path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()]
+    sizes = []
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # emptied meanwhile
+            status = path.lstat()
+            if not stat.S_ISDIR(status.st_mode):
+                sizes.append(status.st_size)
     return len(sizes), sum(sizes)
 
 

@@ -1,13 +1,15 @@
-"""Upgrade of a library from release 0.2 (format 2) to the current format, done on opening.
+"""Upgrade of a library from an earlier format to the current one, done on opening.
+
+Release 0.2 wrote format 2. Format 4 added the versions of saved artifacts to the catalogue, and
+checksums to the history.
 
 Everything that users have created is preserved: motions, labels, history, parametric motions,
 choreographies, manually set beats, and edits and settings of graphs. Features, webs, graphs and
 matching databases are also preserved. The frame index, captions and tables of whole clips are
 rebuilt when they are needed.
 
-The catalogue records the format of a library and is changed last, in one transaction. Until then,
-nothing that a user created changes, so if the process is killed, the library is still in the format
-of release 0.2.
+Everything that a user created changes in one transaction, with the format that the catalogue
+records. If the process is killed, the library is still in its earlier format, or upgraded.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from motionloom.errors import LibraryError
 from motionloom.store.artifacts.folders import FOLDER
-from motionloom.store.catalogue_file import FORMAT
+from motionloom.store.catalogue_file import FORMAT, OLDEST_FORMAT
 from motionloom.store.trash import move_to_trash
 
 if TYPE_CHECKING:
@@ -70,19 +72,30 @@ def upgrade(store: Store) -> None:
 
 
 def _upgrade(store: Store) -> None:
-    artifacts = store.artifacts
-    if _OLD_GRAPH_SETTINGS[1] in artifacts.names(_OLD_GRAPH_SETTINGS[0]):
-        try:
-            artifacts.save(*GRAPH_SETTINGS, graph_settings(artifacts.about(*_OLD_GRAPH_SETTINGS)))
-        except LibraryError as error:
-            _log.warning("%s", error)  # already damaged, so there is nothing to preserve
+    artifacts, catalogue = store.artifacts, store.catalogue
+    earlier = catalogue.format
+    # Until now, the latest version of an artifact was the current one.
+    named = dict(
+        name.rsplit(".", 1)
+        for name in artifacts.folders.names()
+        if "-" in name.rpartition(".")[2] and name.count(".") > 1
+    )
+    with catalogue.transaction():
+        catalogue.upgrade(named.items())
+        if _OLD_GRAPH_SETTINGS[1] in artifacts.names(_OLD_GRAPH_SETTINGS[0]):
+            try:
+                about = artifacts.about(*_OLD_GRAPH_SETTINGS)
+                artifacts.save(*GRAPH_SETTINGS, graph_settings(about))
+            except LibraryError as error:
+                _log.warning("%s", error)  # already damaged, so there is nothing to preserve
+            artifacts.delete(*_OLD_GRAPH_SETTINGS)
+    if earlier != OLDEST_FORMAT:
+        return
     dropped = [name for name in artifacts.folders.names() if name.startswith(_REBUILT)]
     if store.files.remote:
         artifacts.folders.remove(dropped)
     else:
         move_to_trash(store.path, [f"{FOLDER}/{name}" for name in dropped])
-    store.catalogue.upgrade()
-    artifacts.delete(*_OLD_GRAPH_SETTINGS)
     _log.warning(
         "%s: upgraded to the library format of motionloom 0.3; motionloom 0.2 can no longer "
         "open it",

@@ -6,12 +6,17 @@ data                    compared with                               repaired
 catalogue, missing      --                                          rebuilt from the frame files
 entry of a motion       its checksum in the catalogue               from the frame file
 labels                  their checksum in the catalogue             no: kept as they are
+index of the labels     labels                                      rebuilt from the labels
+history                 its checksums in the catalogue              no: cleared
 frames                  digest in the catalogue, checksum in file   from the source file
 frames of no motion     --                                          listed again, or to the trash
 artifact                ``checks.json`` in its folder               if it can be rebuilt
+saved artifact          its version in the catalogue                from the trash
 ======================  ==========================================  ==============================
 
-A repair does not delete anything. Unusable files are moved to the library's trash.
+A repair does not delete anything. Unusable files are moved to the library's trash. Without a
+repair, writers need not wait: problems are reported only if they are still there while no other
+process writes.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from motionloom.errors import LibraryError
+from motionloom.errors import LibraryError, MotionloomError
 from motionloom.files import parse_json
 from motionloom.store.artifacts.folders import (
     FOLDER as DERIVED,
@@ -32,12 +37,14 @@ from motionloom.store.artifacts.folders import (
     LocalFolders,
     RemoteFolders,
     check_folder,
+    left_over,
     read_checks,
     write_checks,
 )
-from motionloom.store.catalogue import IMPORTING, Catalogue, entry_problem
+from motionloom.store.catalogue import Catalogue, entry_problem
 from motionloom.store.catalogue_file import (
     FILE,
+    FORMAT,
     OLDEST_FORMAT,
     is_unused,
     lost_frames,
@@ -53,13 +60,14 @@ from motionloom.store.frames import (
     table_digest,
     write_frame_table,
 )
+from motionloom.store.history import damaged_changes
 from motionloom.store.ingest.importing import frame_files, remove_files
 from motionloom.store.ingest.task import StoredSkeletons, content_hash, described_entry
 from motionloom.store.lock import writer_lock
 from motionloom.store.records import Entry, origin_from, skeleton_from
 from motionloom.store.remote.object_store import ObjectStore
 from motionloom.store.settings import ImportSettings
-from motionloom.store.trash import move_to_trash, trash_size
+from motionloom.store.trash import move_to_trash, restore_from_trash, trash_size
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store
@@ -93,6 +101,7 @@ class _Report:
     """A report under construction."""
 
     repair: bool
+    is_certain: bool = True  # False if a process that is writing would give the same report
     problems: list[str] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -100,19 +109,47 @@ class _Report:
 
 def verified(store: Store, *, repair: bool = False) -> VerifyReport:
     """Compare all data in a library with its checksums. See `Store.verify`."""
-    report = _Report(repair)
     if repair:
         with store.writing():
-            return _verified(store, report)
-    return _verified(store, report)
+            return _verified(store, _Report(repair))
+    report = _Report(repair)
+    first = _verified(store, report)
+    if report.is_certain and not first.problems:
+        return first
+    try:
+        store.check_writable()
+        # A process that was writing meanwhile looks like damage.
+        with writer_lock(store.path, timeout=store.timeout):
+            return _verified(store, _Report(repair))
+    except LibraryError:
+        return first  # the folder is read-only, so no process was writing
+
+
+def tidy(store: Store) -> None:
+    """Move everything that an interrupted writer left over to the trash.
+
+    The caller holds the writer lock. Nothing is moved if the catalogue is damaged, because it may
+    then not list everything that is in use.
+    """
+    if store.catalogue.format != FORMAT or store.catalogue.wrong_checks():
+        return
+    listed = {file for (file,) in store.catalogue.rows("SELECT file FROM motions")}
+    remove_files(store.files, sorted(frame_files(store.files) - listed))
+    if not isinstance(store.files, ObjectStore):
+        move_to_trash(store.path, _left_over(store))
+
+
+def _left_over(store: Store) -> list[str]:
+    folders = LocalFolders(store.path.absolute() / DERIVED)
+    return [f"{DERIVED}/{name}" for name in left_over(store.catalogue, folders)]
 
 
 def _verified(store: Store, report: _Report) -> VerifyReport:
-    broken = [row[0] for row in store.catalogue.rows("PRAGMA quick_check(1)") if row[0] != "ok"]
-    report.problems += [f"{store.path}: the catalogue is damaged: {line}" for line in broken]
+    _check_tables(store, report)
     described = _descriptions(store)
     _check_entries(store, described, report)
     _check_labels(store, report)
+    _check_history(store, report)
     motions = _check_frames(store, report)
     _check_orphans(store, described, report)
     artifacts = _check_artifacts(store, report)
@@ -134,6 +171,41 @@ def _repair(report: _Report, note: str, done: str, repair: Any) -> None:
 
 
 # --- the catalogue ---------------------------------------------------------------------------
+
+
+def _check_tables(store: Store, report: _Report) -> None:
+    """Compare the tables with their indices, and check the skeletons."""
+    catalogue = store.catalogue
+    query = "PRAGMA integrity_check(5)"
+    broken = [row[0] for row in catalogue.rows(query) if row[0] != "ok"]
+    if broken and report.repair:
+        with catalogue.transaction() as connection:
+            connection.execute("REINDEX")
+        left = [row[0] for row in catalogue.rows(query) if row[0] != "ok"]
+        if not left:
+            report.repaired.append(f"the catalogue was damaged: {broken[0]}; rebuilt its indices")
+        broken = left
+    report.problems += [f"{store.path}: the catalogue is damaged: {line}" for line in broken]
+    for key, data in catalogue.rows("SELECT key, data FROM skeletons"):
+        skeleton = skeleton_from(data) if isinstance(data, str) else None
+        if skeleton is None or skeleton.key != key:
+            report.problems.append(
+                f"{store.path}: the catalogue is damaged: skeleton {str(key)[:40]} does not match "
+                "its key"
+            )
+
+
+def _check_history(store: Store, report: _Report) -> None:
+    damaged = damaged_changes(store.catalogue)
+    if not damaged:
+        return
+    count = "1 change" if len(damaged) == 1 else f"{len(damaged)} changes"
+    line = f"{store.path}: the history of {count} has a wrong checksum"
+    if report.repair:
+        store.catalogue.forget_changes()
+        report.repaired.append(f"{line}; the history was cleared, and nothing can be undone")
+    else:
+        report.problems.append(line)
 
 
 def _descriptions(store: Store) -> dict[str, FrameDescription]:
@@ -311,21 +383,19 @@ def _check_orphans(
     orphans = sorted(frame_files(store.files) - listed)
     if not orphans:
         return
-    interrupted = IMPORTING in store.catalogue.meta()
     count = len(orphans)
     files = "1 frame file belongs" if count == 1 else f"{count} frame files belong"
     if not report.repair:
-        if not listed and not interrupted and any(file in described for file in orphans):
+        if not listed and any(file in described for file in orphans):
             report.problems.append(f"{store.path}: {recovery_advice(store.path, count)}")
         else:
+            report.is_certain = False
             report.notes.append(f"{files} to no motion: an import or a removal was interrupted")
         return
     names = set(store.names)
     again = [file for file in orphans if file in described and described[file].name not in names]
     again = [file for file in again if _list_again(store, file, described[file])]
     remove_files(store.files, [file for file in orphans if file not in again])
-    if interrupted:
-        store.catalogue.remove_meta(IMPORTING)
     moved = f"{count - len(again)} moved to the trash"
     report.repaired.append(f"{files} to no motion: {len(again)} listed again, {moved}")
 
@@ -338,7 +408,9 @@ def _check_artifacts(store: Store, report: _Report) -> int:
         folders: LocalFolders | RemoteFolders = RemoteFolders(store.files, store.catalogue)
     else:
         folders = LocalFolders(store.path.absolute() / DERIVED)
+        _check_links(store, folders, report)
     unchecked = []
+    _check_saved(store, folders, report)
     names = folders.names()
     for name in names:
         decode = store.COLLECTIONS.get(name.partition(".")[0])
@@ -352,7 +424,7 @@ def _check_artifacts(store: Store, report: _Report) -> int:
             check_folder(folder, whole=True)
             if read_checks(folder) is None and isinstance(folder, Path):
                 unchecked.append(folder)
-        except (LibraryError, OSError) as error:
+        except (MotionloomError, OSError) as error:
             _bad_artifact(store, folders, name, str(error), report)
     if unchecked:
         _repair(
@@ -362,6 +434,42 @@ def _check_artifacts(store: Store, report: _Report) -> int:
             lambda: list(map(write_checks, unchecked)),
         )
     return len(names)
+
+
+def _check_links(store: Store, folders: LocalFolders, report: _Report) -> None:
+    """Check for links in place of artifacts, which are never followed."""
+    folders.names()  # raises an error if the folder itself is a link
+    for path in sorted(folders.root.iterdir()) if folders.root.is_dir() else ():
+        if path.is_symlink():
+            line = f"{path}: this is a symbolic link"
+            if report.repair and move_to_trash(store.path, [f"{DERIVED}/{path.name}"]):
+                report.repaired.append(f"{line}; moved to the trash")
+            else:
+                report.problems.append(line)
+
+
+def _check_saved(store: Store, folders: LocalFolders | RemoteFolders, report: _Report) -> None:
+    """Check that the artifacts saved under a name are there, and only their current versions."""
+    there = set(folders.names())
+    for stem, version in store.catalogue.artifact_versions().items():
+        name = f"{stem}.{version}"
+        if name in there:
+            continue
+        kind, _, own = stem.partition(".")
+        line = f"{store.path}: the {kind} {own!r} is missing"
+        if report.repair and restore_from_trash(store.files, [f"{DERIVED}/{name}"]):
+            report.repaired.append(f"{line}; restored from the trash")
+        else:
+            report.problems.append(f"{line}; create it again")
+    unused = left_over(store.catalogue, folders)
+    if unused and isinstance(folders, LocalFolders):
+        count = f"{len(unused)} versions of artifacts are left over from an interrupted change"
+        _repair(
+            report,
+            count,
+            f"{count}; moved to the trash",
+            lambda: move_to_trash(store.path, _left_over(store)),
+        )
 
 
 def _bad_artifact(
@@ -385,13 +493,16 @@ def _check_collection(store: Store, name: str, decode: Any, report: _Report) -> 
     files = store.artifacts.collection(name, lambda path: {})
     for file in files.names():
         try:
-            files.read(file, decode)
-        except (LibraryError, OSError) as error:
-            if report.repair and not isinstance(store.files, ObjectStore):
-                move_to_trash(store.path, [f"{DERIVED}/{name}/{file}"])
-                report.repaired.append(f"{error}; it was removed and is rebuilt when it is needed")
-            else:
+            files.check(file, decode)
+        except (MotionloomError, OSError) as error:
+            if not report.repair:
                 report.problems.append(str(error))
+                continue
+            if isinstance(store.files, ObjectStore):
+                files.remove([file])
+            else:
+                move_to_trash(store.path, [f"{DERIVED}/{name}/{file}"])
+            report.repaired.append(f"{error}; it was removed and is rebuilt when it is needed")
 
 
 # --- a lost catalogue ------------------------------------------------------------------------

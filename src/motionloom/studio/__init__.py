@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from motionloom.lazy_names import imported_on_use
 
 if TYPE_CHECKING:
+    from motionloom.studio.server.announcement import running_studios as running_studios
     from motionloom.studio.server.app import create_app as create_app
     from motionloom.studio.server.serving import serve as serve
 

@@ -23,7 +23,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from motionloom.errors import InvalidInput
-from motionloom.files import atomic_write, csv_rows, parse_json, read_regular_text
+from motionloom.files import (
+    atomic_write,
+    csv_cell,
+    csv_cell_text,
+    csv_rows,
+    parse_json,
+    read_regular_text,
+)
 from motionloom.store.ingest.labels import checked_labels
 
 SUFFIXES = (".csv", ".eaf", ".json")
@@ -130,6 +137,7 @@ def _read_csv(text: str, path: Path) -> list[LabelRow]:
             raise InvalidInput(
                 f"{path}: line {line}: {start} and {end} must both be given, or both be empty"
             )
+        name, label = csv_cell_text(name), csv_cell_text(label)
         rows.append(LabelRow(_stem(name), label, limits[0], limits[1], in_frames))
     return rows
 
@@ -139,7 +147,8 @@ def _csv_text(rows: Iterable[LabelRow]) -> str:
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["motion", "start", "end", "label"])
     for row in rows:
-        table.writerow([row.motion, _plain(row.start), _plain(row.end), row.label])
+        motion, label = csv_cell(row.motion), csv_cell(row.label)
+        table.writerow([motion, _plain(row.start), _plain(row.end), label])
     return out.getvalue()
 
 

@@ -37,16 +37,23 @@ export function filmTimes(start: number, end: number, rate: number): number[] {
 
 /** Encode an MP4 film with every frame, no matter how long drawing takes. */
 export async function filmStage(stage: Stage, progress: Progress, signal: AbortSignal): Promise<Blob> {
-  const { Muxer, ArrayBufferTarget } = await import("mp4-muxer");
+  const { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } = await import("mediabunny");
   const { canvas } = stage;
   const width = canvas.width & ~1; // encoders want even numbers
   const height = canvas.height & ~1;
   const [codec, name] = await supported(width, height);
-  const target = new ArrayBufferTarget();
-  const muxer = new Muxer({ target, fastStart: "in-memory", video: { codec: name, width, height, frameRate: RATE } });
+  const target = new BufferTarget();
+  const film = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
+  const track = new EncodedVideoPacketSource(name);
+  film.addVideoTrack(track, { frameRate: RATE });
+  await film.start();
   let failure: Error | null = null;
+  let written = Promise.resolve();
   const encoder = new VideoEncoder({
-    output: (chunk, meta) => muxer.addVideoChunk(chunk, meta),
+    output: (chunk, meta) => {
+      const packet = EncodedPacket.fromEncodedChunk(chunk);
+      written = written.then(() => track.add(packet, meta)).catch((error: Error) => void (failure = error));
+    },
     error: (error) => (failure = error),
   });
   encoder.configure(settings(codec, width, height));
@@ -61,11 +68,13 @@ export async function filmStage(stage: Stage, progress: Progress, signal: AbortS
       if (failure) throw failure;
     });
     await encoder.flush();
+    await written;
+    if (failure) throw failure;
   } finally {
     encoder.close();
   }
-  muxer.finalize();
-  return new Blob([target.buffer], { type: "video/mp4" });
+  await film.finalize();
+  return new Blob([target.buffer!], { type: "video/mp4" });
 }
 
 /** A GIF with every picture, at most 640 pixels wide. */

@@ -92,7 +92,7 @@ def _evaluate_sets(
     if output is not None and output.suffix != ".md":
         raise InvalidInput(f"{output}: with --sets, the output must be a .md file")
     clips, queries = chosen_sets(protocol.sets)
-    methods = len(settings.methods or clip_methods())
+    methods = 2 * len(settings.methods or clip_methods())  # with and without hub correction
     count = methods * (len(clips) + (library is not None)) + len(queries)
     with progress("judging", count, quiet=json) as advance:
         results = run_protocol(
@@ -145,14 +145,19 @@ def _print_scores(evaluation: Evaluation) -> None:
 
     table = Table(title=f"{len(evaluation.clips)} clips with {len(evaluation.label_counts)} labels")
     table.add_column("method")
-    for name in ("mean average precision", "nearest neighbor", "seconds", "per pair"):
+    for name in (
+        "mean average precision",
+        "without hub correction",
+        "nearest neighbor",
+        "per pair",
+    ):
         table.add_column(name, justify="right")
     for name, score in evaluation.methods.items():
         table.add_row(
             name,
             f"{score.mean_average_precision:.3f}",
+            f"{score.uncorrected:.3f}",
             f"{score.nearest_neighbour:.3f}",
-            f"{score.seconds:.3g}",
             f"{1e6 * score.seconds_per_pair:.3g} µs",
         )
     print_table(table)

@@ -27,7 +27,9 @@ def studio(
     token: Annotated[
         str | None,
         Option(
-            "Access token that every request must contain. [generated]", envvar="MOTIONLOOM_TOKEN"
+            "Access token that every request must contain; other users can see it on the command "
+            "line, but not in MOTIONLOOM_TOKEN. [generated]",
+            envvar="MOTIONLOOM_TOKEN",
         ),
     ] = None,
     no_token: Annotated[

@@ -59,23 +59,25 @@ def given_beats(library: Store) -> dict[str, GivenBeats]:
     """
     if _NAME not in library.artifacts.names(KIND):
         return {}
-    data: Mapping[str, Any] = library.artifacts.about(KIND, _NAME)["takes"]
-    return {
-        name: GivenBeats(
-            row.get("bpm"),
-            row.get("first_beat"),
-            tuple(row.get("partners", ())),
-            _read_times(library, name, row.get("times", ())),
-        )
-        for name, row in data.items()
-    }
+    takes = library.artifacts.about(KIND, _NAME).get("takes")
+    if not isinstance(takes, dict):
+        raise LibraryError(f"{library.path}: the saved beats are damaged; set them again")
+    return {name: _read(library, name, row) for name, row in takes.items()}
 
 
-def _read_times(library: Store, name: str, times: Any) -> tuple[float, ...]:
-    """Return the stored beat times; raise `LibraryError` if they are invalid."""
+def _read(library: Store, name: str, row: Any) -> GivenBeats:
+    """Return the stored beats of a take; raise `LibraryError` if they are invalid."""
     try:
-        return checked_times(times, math.inf) if len(times) else ()
-    except (InvalidInput, TypeError, ValueError) as error:
+        numbers = (row.get("bpm"), row.get("first_beat"))
+        if not all(isinstance(number, int | float | None) for number in numbers):
+            raise TypeError(f"expected numbers, got {numbers}")
+        BeatSettings(bpm=numbers[0], first_beat=numbers[1])  # raises if the values are invalid
+        times, partners = row.get("times", ()), tuple(row.get("partners", ()))
+        if not all(isinstance(partner, str) for partner in partners):
+            raise TypeError("a partner is not a name")
+        beats = checked_times(times, math.inf) if len(times) else ()
+        return GivenBeats(*numbers, partners, beats)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise LibraryError(
             f"{library.path}: the saved beats of {name} are damaged: {error}"
         ) from None

@@ -25,7 +25,8 @@ Array = NDArray[np.float64]
 
 _VERSION = 1
 _LIKELY = 0.05  # minimum likelihood of an edge
-MAX_FILE_BYTES = 64 * 2**20  # size limit of a graph file; thousands of nodes need a few megabytes
+MAX_FILE_BYTES = 32 * 2**20  # size limit of a graph file; thousands of nodes need a few megabytes
+MAX_NODES = 2000  # the table of transitions grows with their square
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
@@ -60,6 +61,7 @@ class TransitionGraph:
 
     def __post_init__(self) -> None:
         count = len(self.names)
+        _check_count(count)
         start = np.array(self.start, dtype=np.float64)
         steps = np.array(self.transitions, dtype=np.float64)
         if start.shape != (count,) or steps.shape != (count, count):
@@ -288,6 +290,7 @@ def graph_from(data: Mapping[str, Any], path: str | Path) -> TransitionGraph:
     """Build a graph from plain data (see `TransitionGraph.as_dict`); errors mention `path`."""
     try:
         nodes = data["nodes"]
+        _check_count(len(nodes))
         names = [str(node["name"]) for node in nodes]
         places = {name: k for k, name in enumerate(names)}
         steps = np.zeros((len(names), len(names)))
@@ -299,8 +302,15 @@ def graph_from(data: Mapping[str, Any], path: str | Path) -> TransitionGraph:
             np.array([float(node.get("start", 0.0)) for node in nodes]),
             steps,
         )
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+    except (
+        AttributeError, InvalidInput, KeyError, OverflowError, TypeError, ValueError,
+    ) as error:  # fmt: skip
         raise _no_graph(error, Path(path)) from None
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_NODES:
+        raise InvalidInput(f"a graph may have at most {MAX_NODES} nodes; got {count}")
 
 
 def _as_graphml(data: Mapping[str, Any]) -> xml.Element:

@@ -32,6 +32,7 @@ from motionloom.formats.inference import Unit, infer_unit, infer_up, is_tpose_fr
 from motionloom.formats.takes import FileTake, choices, named_takes
 from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.segment import FASTEST, SLOWEST
 
 
 class SeveralFigures(MotionFormatError):
@@ -322,11 +323,6 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
         motion = replace(motion[1:], skeleton=replace(motion.skeleton, rest=rest))
     scale = infer_unit(motion.skeleton) if unit is None else Unit(unit_from(unit), "given")
     warnings += [scale.warning] if scale.warning else []
-    if frame_time >= 1.0:
-        warnings.append(
-            f"Frame Time is {frame_time:g} s. If the file means milliseconds or frames per "
-            f"second, set the rate with fps"
-        )
     origin = replace(
         repairs.origin("bvh", scale, up=up, frame_time=frame_time, warnings=warnings),
         tpose_frame=0 if is_tpose else None,
@@ -385,9 +381,11 @@ def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
         value = float(number)
     except ValueError:
         value = float("nan")
-    if not (1e-5 <= value <= 1e5):
+    if not 1.0 / FASTEST <= value <= 1.0 / SLOWEST:
         raise MotionFormatError(
-            f"Frame Time must be seconds per frame, found {word[:40]!r}; set the rate with fps",
+            f"Frame Time must be seconds per frame, at most {1.0 / SLOWEST:g}; found "
+            f"{word[:40]!r}. If the file means milliseconds or frames per second, set the rate "
+            f"with fps",
             path=path,
             line=text.frame_time_line,
         )

@@ -5,11 +5,15 @@ See `motionloom.formats.child_process`.
 
 from __future__ import annotations
 
+import os
+import stat
+
 import numpy as np
 
 END_SITES = "motionloom:endSites"  # number of joints at the end that are end sites
 _ROOM = 4_000_000  # joints times frames that any file may have
 _GROWTH = 64  # the same limit for files with many samples, per sample
+_MOST_LAYERS, _LARGEST = 1000, 1 << 30  # files that one file may refer to, and their bytes
 
 
 class UnreadableUsd(Exception):
@@ -23,6 +27,7 @@ def read(request: dict) -> dict:
     """Read a file and save its arrays. The request has the keys path, skeleton, fps and output."""
     from pxr import Usd, UsdGeom, UsdSkel
 
+    _check_layers(request["path"])
     stage = Usd.Stage.Open(request["path"])
     bones = _skeleton(stage, request["skeleton"])
     cache = UsdSkel.Cache()
@@ -79,6 +84,32 @@ def _skeletons(stage) -> list:
         if len(skeletons) > 1000:
             raise UnreadableUsd("the file has more than 1000 skeletons")
     return skeletons
+
+
+def _check_layers(path: str) -> None:
+    """Raise if the file refers to a pipe or device, which USD would wait for, or to many files."""
+    from pxr import Sdf
+
+    seen, waiting, size = {path}, [path], 0
+    while waiting:
+        place = waiting.pop()
+        if not os.path.exists(place):
+            continue  # not found by its path; USD reports it
+        status = os.stat(place)
+        size += status.st_size
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableUsd(f"the file refers to {place}, which is not a regular file")
+        if len(seen) > _MOST_LAYERS or size > _LARGEST:
+            raise UnreadableUsd(
+                f"the file refers to more than {_MOST_LAYERS} files or {_LARGEST >> 20} MB"
+            )
+        layer = Sdf.Layer.FindOrOpen(place)
+        for name in layer.GetCompositionAssetDependencies() if layer else ():
+            # The path in the file, without the arguments that USD allows after it.
+            inner = layer.ComputeAbsolutePath(Sdf.Layer.SplitIdentifier(name)[0])
+            if inner not in seen:
+                seen.add(inner)
+                waiting.append(inner)
 
 
 def _skeleton(stage, wanted: str | None):

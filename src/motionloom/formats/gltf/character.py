@@ -32,6 +32,7 @@ from motionloom.motion.rotations import quaternions as rot
 Array = NDArray[np.float64]
 
 _TRIANGLES = 4
+_MOST_BINDS = 1_000_000  # bind matrices of all primitives, one per joint each
 
 
 def write(motion: Motion, source: str | Path, path: str | Path) -> None:
@@ -72,14 +73,17 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
     write_document(Path(path), document, bytes(draft.binary))
 
 
-def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
+def meshes(
+    source: str | Path, skeleton: Skeleton, *, max_vertices: int | None = None
+) -> list[SkinnedMesh]:
     """Return a character's skinned meshes, bound to a skeleton that was read from its file.
 
-    If the skeleton lacks a joint of the skin, the nearest joint above it is used.
+    If the skeleton lacks a joint of the skin, the nearest joint above it is used. A file with more
+    than `max_vertices` vertices, or twelve times as many corners of triangles, is refused before
+    its numbers are read.
     """
     file = GltfFile(Path(source))
-    skins = _Skins(file, skeleton)
-    parts = []
+    parts: list[tuple[dict[str, Any], dict[str, Any], str]] = []
     for number, node in enumerate(file.items("nodes")):
         if "skin" in node and "mesh" in node:
             skin, mesh = file.item("skins", node["skin"]), file.item("meshes", node["mesh"])
@@ -88,12 +92,44 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
             if not isinstance(primitives, list) or not all(map(_is_primitive, primitives)):
                 file.refuse(f"the primitives of mesh {name[:40]!r} must be a list of objects")
             for part, primitive in enumerate(primitives):
-                title = name if part == 0 else f"{name} {part + 1}"
-                parts.append(skins.mesh(skin, primitive, title))
-    kept = [mesh for mesh in parts if mesh is not None]
+                if _is_skinned(primitive):
+                    title = name if part == 0 else f"{name} {part + 1}"
+                    parts.append((skin, primitive, title))
+    _check_sizes(file, [primitive for _, primitive, _ in parts], skeleton, max_vertices)
+    skins = _Skins(file, skeleton)
+    kept = [skins.mesh(skin, primitive, title) for skin, primitive, title in parts]
     if not kept:
         file.refuse("the character has no skinned mesh of triangles")
     return kept
+
+
+def _is_skinned(primitive: dict[str, Any]) -> bool:
+    """Return whether a primitive has triangles and weights."""
+    needed = ("POSITION", "JOINTS_0", "WEIGHTS_0")
+    plain = primitive.get("mode", _TRIANGLES) == _TRIANGLES
+    return plain and all(key in primitive.get("attributes", {}) for key in needed)
+
+
+def _check_sizes(
+    file: GltfFile, primitives: list[dict[str, Any]], skeleton: Skeleton, most: int | None
+) -> None:
+    """Raise an error if all primitives together are too large; several may share their numbers."""
+    joints = len(skeleton.point_names)
+    if len(primitives) * joints > _MOST_BINDS:
+        file.refuse(f"the character has too many meshes: {len(primitives)} for {joints} joints")
+    if most is None:
+        return
+    vertices = corners = 0
+    for primitive in primitives:
+        own = file.item("accessors", primitive["attributes"]["POSITION"])
+        vertices += file.size(own, "count", None)
+        if "indices" in primitive:
+            corners += file.size(file.item("accessors", primitive["indices"]), "count", None)
+    if vertices > most or corners > 12 * most:
+        file.refuse(
+            f"a character may have at most {most:,} vertices; got {vertices:,} vertices and "
+            f"{corners // 3:,} triangles"
+        )
 
 
 def _is_primitive(given: object) -> bool:
@@ -225,6 +261,7 @@ class _Skins:
         named = _nodes_by_name(file)
         self.points = {node: points[name] for name, node in named.items() if name in points}
         self.world, self.parents = _rest_world(file), node_parents(file)
+        self.images: dict[int, bytes | None] = {}  # by index, shared by all materials
 
     def point(self, node: int) -> int:
         """Return the skeleton point for a node, for its nearest ancestor, or for the root."""
@@ -232,16 +269,9 @@ class _Skins:
             node = self.parents[node]
         return self.points.get(node, 0)
 
-    def mesh(
-        self, skin: dict[str, Any], primitive: dict[str, Any], name: str
-    ) -> SkinnedMesh | None:
-        """Convert a primitive to a mesh, or return None if it has no weights or no triangles."""
-        file, attributes = self.file, primitive.get("attributes", {})
-        needed = ("POSITION", "JOINTS_0", "WEIGHTS_0")
-        if not all(key in attributes for key in needed):
-            return None
-        if primitive.get("mode", _TRIANGLES) != _TRIANGLES:
-            return None
+    def mesh(self, skin: dict[str, Any], primitive: dict[str, Any], name: str) -> SkinnedMesh:
+        """Convert a primitive with weights to a mesh."""
+        file, attributes = self.file, primitive["attributes"]
         if "KHR_draco_mesh_compression" in primitive.get("extensions", {}):
             file.refuse(
                 "the meshes are compressed (KHR_draco_mesh_compression); save the file "
@@ -272,12 +302,14 @@ class _Skins:
             normals=None if normal is None else file.accessor(normal, "VEC3"),
             uvs=None if uv is None else file.accessor(uv, "VEC2"),
             name=name,
-            material=_material(file, primitive),
+            material=_material(file, primitive, self.images),
         )
 
 
-def _material(file: GltfFile, primitive: dict[str, Any]) -> Material:
-    """Return the base color of a material and its image."""
+def _material(
+    file: GltfFile, primitive: dict[str, Any], images: dict[int, bytes | None]
+) -> Material:
+    """Return the base color of a material and its image; `images` has those read before."""
     if "material" not in primitive:
         return Material()
     item = file.item("materials", primitive["material"])
@@ -287,7 +319,11 @@ def _material(file: GltfFile, primitive: dict[str, Any]) -> Material:
     texture = None
     if isinstance(look.get("baseColorTexture"), dict):
         index = file.item("textures", look["baseColorTexture"].get("index")).get("source")
-        texture = None if index is None else _image(file, file.item("images", index))
+        if index is not None:
+            number = file.index("images", index, len(file.items("images")))
+            if number not in images:
+                images[number] = _image(file, file.item("images", number))
+            texture = images[number]
     red, green, blue = (float(value) for value in color)
     return Material(name, (red, green, blue), texture)
 

@@ -225,6 +225,9 @@ class GltfFile:
         start, length = self.size(view, "byteOffset", 0), self.size(view, "byteLength", None)
         if start + length > len(buffer):
             self.refuse(f"view {index} reaches beyond its buffer of {len(buffer)} bytes")
+        self._left -= length
+        if self._left < 0:
+            self.refuse("the file uses the same bytes too often")
         return buffer[start : start + length]
 
     def size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:

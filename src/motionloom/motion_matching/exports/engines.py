@@ -8,12 +8,11 @@ enables root motion, and fills a database in the editor.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 
-from motionloom.files import atomic_write
+from motionloom.files import atomic_write, unique_stem
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion_matching.database import MatchingDatabase, Range
@@ -30,11 +29,12 @@ def write_engine(
 
     Mirrored copies are written only if `mirrored` is True, because engines can mirror takes.
     """
-    files = []
+    files: list[Path] = []
+    stems: set[str] = set()
     for part in database.ranges:
         if part.mirrored and not mirrored:
             continue
-        file = folder / (re.sub(r"[^\w.-]+", "_", part.name).strip("_") + suffix)
+        file = folder / f"{unique_stem(part.name, stems)}{suffix}"
         with_root_bone(database, part).save(file)
         files.append(file)
     script = folder / SCRIPT

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from motionloom.evaluation.clips import RECALLS, Evaluation
 from motionloom.evaluation.rank_correlation import Study
-from motionloom.files import atomic_write
+from motionloom.files import atomic_write, csv_cell
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _write_scores(result: Evaluation, path: Path) -> None:
             values = {"(all)": (len(result.clips), score.mean_average_precision)}
             values |= {label: (counts[label], mean) for label, (mean, _) in score.by_label.items()}
             for label, (count, mean) in values.items():
-                rows.writerow([name, label, count, f"{mean:.6f}"])
+                rows.writerow([name, csv_cell(label), count, f"{mean:.6f}"])
 
 
 def _write_curves(result: Evaluation, path: Path) -> None:
@@ -178,7 +178,7 @@ def _write_curves(result: Evaluation, path: Path) -> None:
             curves |= {label: points for label, (_, points) in score.by_label.items()}
             for label, points in curves.items():
                 for recall, precision in zip(RECALLS, points, strict=True):
-                    rows.writerow([name, label, f"{recall:.1f}", f"{precision:.6f}"])
+                    rows.writerow([name, csv_cell(label), f"{recall:.1f}", f"{precision:.6f}"])
 
 
 # --- the page -------------------------------------------------------------------------------

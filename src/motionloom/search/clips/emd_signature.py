@@ -293,6 +293,7 @@ def emd_nearest(
     k: int,
     whole_turns: bool = True,
     prune: bool = True,
+    factors: NDArray[np.float64] | None = None,
 ) -> Nearest:
     """Return the `k` clips nearest to the single clip in `query`.
 
@@ -307,6 +308,8 @@ def emd_nearest(
     prune : bool
         Skip clips by their lower bounds. If False, every distance is computed. The result is the
         same either way.
+    factors : ndarray, shape (C,), optional
+        Positive values by which the distances are multiplied. Default: one.
     """
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
@@ -315,12 +318,13 @@ def emd_nearest(
     bounds *= 1.0 - _BOUND_SLACK
     if not prune:
         bounds[:] = 0.0
-    totals = bounds.sum(axis=1)
+    factors = np.ones(len(bounds)) if factors is None else np.ascontiguousarray(factors)
+    totals = factors * bounds.sum(axis=1)
     order = np.argsort(totals, kind="stable")
     nearest, gaps, computed = _nearest(
         query.points, query.mass, query.starts,
         signatures.points, signatures.mass, signatures.starts, weights, bounds, totals, order,
-        min(k, len(order)), turn,
+        factors, min(k, len(order)), turn,
     )  # fmt: skip
     best = np.lexsort((nearest, gaps))
     return Nearest(nearest[best], gaps[best], int(computed))
@@ -349,13 +353,14 @@ def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
 
 @kernel
 def _nearest(
-    points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k, turn
-):
+    points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, factors, k,
+    turn,
+):  # fmt: skip
     """Return the `k` nearest clips, their distances, and how many distances were started.
 
     The query (`_a`) and the clips are given as points (N, 4), masses (N,) and starts (C * J + 1,).
-    `bounds` has shape (C, J), their sums `totals` (C,). `order` (C,) sorts the clips by increasing
-    sum, so the search ends at the first sum above the k-th distance.
+    `bounds` has shape (C, J), their sums times `factors` are `totals` (C,). `order` (C,) sorts the
+    clips by increasing total, so the search ends at the first total above the k-th distance.
     """
     nearest = np.full(k, -1)
     gaps = np.full(k, np.inf)
@@ -366,8 +371,10 @@ def _nearest(
         if totals[c] > limit:
             break
         computed += 1
-        gap = limited_distance(
-            points_a, mass_a, starts_a, 0, points, mass, starts, c, weights, bounds[c], limit, turn
+        factor = factors[c]
+        most = limit / factor * (1.0 + _SLACK)
+        gap = factor * limited_distance(
+            points_a, mass_a, starts_a, 0, points, mass, starts, c, weights, bounds[c], most, turn
         )
         if gap < limit or (gap == limit and c < nearest[worst]):
             nearest[worst], gaps[worst] = c, gap

@@ -125,14 +125,16 @@ class DtwMeasure:
                 row += spread_distances(own, spreads)
         return out
 
-    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+    def nearest(  # noqa: D102
+        self, query, clips: ClipVectors, *, k: int, prune: bool = True, factors=None
+    ) -> Nearest:
         scale, offsets = self._scale(clips), None
         if self.spread:
             own = joint_spreads(np.asarray(query)[None, :, : 3 * len(clips.joints)])[0]
             offsets = spread_distances(own, self._spreads(clips)) / scale
         near = dtw_nearest(
             query, clips.stack, k=k, band=self.band, usable=clips.whole, offsets=offsets,
-            prune=prune,
+            factors=factors, prune=prune,
         )  # fmt: skip
         return Nearest(near.clips, scale * near.distances, near.computed)
 
@@ -220,12 +222,16 @@ class AngleDtwMeasure(CurveMeasure):
                 out[i - first, j] = banded_dtw(stack[i], other, band=self.band)
         return self._scale * out
 
-    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+    def nearest(  # noqa: D102
+        self, query, clips: ClipVectors, *, k: int, prune: bool = True, factors=None
+    ) -> Nearest:
         curves = self._weighted(clips)
 
         def search(turned, usable):
             stack = curves.rows.reshape(clips.stack.shape)
-            return dtw_nearest(turned, stack, k=k, band=self.band, usable=usable, prune=prune)
+            return dtw_nearest(
+                turned, stack, k=k, band=self.band, usable=usable, factors=factors, prune=prune
+            )
 
         return curves.nearest(query, clips.whole, search, k=k, scale=self._scale)
 
@@ -350,7 +356,9 @@ class EmdMeasure(CurveMeasure):
         )
         return out
 
-    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+    def nearest(  # noqa: D102
+        self, query, clips: ClipVectors, *, k: int, prune: bool = True, factors=None
+    ) -> Nearest:
         there = np.flatnonzero(clips.whole)
         weights = self.weights(clips.joints)
         signature = self._signatures_of(np.asarray(query, dtype=np.float64)[None])
@@ -361,6 +369,7 @@ class EmdMeasure(CurveMeasure):
             k=k,
             whole_turns=self.whole_turns,
             prune=prune,
+            factors=None if factors is None else factors[there],
         )
         return Nearest(there[nearest.clips], nearest.distances, nearest.computed)
 

@@ -1,7 +1,8 @@
 """Whole-clip retrieval: find motions that resemble the query from start to end.
 
 Every measure in `motionloom.search.clips.measures` is also a search method of the same name. The
-feature vectors of all clips in a library are stored as an artifact of the library.
+feature vectors of all clips in a library, and the scales that correct for hubs
+(`motionloom.search.clips.hubs`), are stored as artifacts of the library.
 """
 
 from __future__ import annotations
@@ -10,19 +11,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_arrays import check_offsets, check_shapes, open_array
+from motionloom.alignment.banded_dtw import Nearest
+from motionloom.checked_arrays import check_offsets, check_shapes, largest_value, open_array
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
 from motionloom.search.candidates import Candidate
+from motionloom.search.clips import hubs
 from motionloom.search.clips.emd_signature import EmdSignatures
 from motionloom.search.clips.measures import EmdMeasure
-from motionloom.search.clips.statistics import StatisticsMeasure, statistic_sizes
+from motionloom.search.clips.statistics import ALIGNED, StatisticsMeasure, statistic_sizes
 from motionloom.search.clips.vectors import ClipMeasure, ClipVectors
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Match
@@ -31,11 +35,14 @@ from motionloom.search.query import Query
 from motionloom.search.settings import SearchSettings
 from motionloom.settings import motion_choice
 from motionloom.store.artifacts.row_table import build_rows, load_rows
-from motionloom.store.records import Entry
+from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
 _VERSION = 2  # increase when the features of any measure change
+_STATISTICS_VERSION = 2  # increase when `clip_statistics` or `aligned_rows` change
+_SCALES_VERSION = 1  # increase when the rule in `hubs`, or any distance, changes
+_PER_CLIP = {"statistics", "aligned", "spreads"}  # cached arrays with one item per clip
 _SIGNATURES = ("points", "mass", "starts", "quantiles")
 
 
@@ -110,13 +117,18 @@ class ClipTable:
             place = np.cumsum(whole) - 1  # clips with gaps have no signatures
             kept = self.clips.made["signatures"].take(place[chosen[whole[chosen]]])
             clips.made["signatures"] = kept
-        if "statistics" in self.clips.made:
-            clips.made["statistics"] = self.clips.made["statistics"][chosen]
+        for made in _PER_CLIP & self.clips.made.keys():
+            clips.made[made] = self.clips.made[made][chosen]
         names = tuple(self.names[c] for c in chosen)
         return ClipTable(
             self.measure, clips, names, self.fps[chosen], self.frames[chosen],
             self.left_out, self.joints_missing, self.width,
         )  # fmt: skip
+
+
+# Tables of open libraries, by measure, and a digest of the motions they were made from.
+_opened: WeakKeyDictionary[Store, tuple[str, dict[str, ClipTable]]] = WeakKeyDictionary()
+_MOST_OPENED = 8
 
 
 def clip_table(
@@ -131,6 +143,73 @@ def clip_table(
     """
     if not len(library):
         raise LibraryError(f"{library.path}: the library is empty; import motions first")
+    content = library.artifacts.content_key()
+    digest, opened = _opened.get(library, ("", {}))
+    if digest != content or len(opened) >= _MOST_OPENED:
+        _opened[library] = content, (opened := {})
+    key = repr(measure)
+    if key not in opened:
+        opened[key] = _table(library, measure, progress=progress)
+    return opened[key]
+
+
+def clip_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
+    """Return the scale of each clip in the table of all clips (C,), stored on first use."""
+    if "scales" not in table.clips.made:
+        table.clips.made["scales"] = _stored_scales(library, table)
+    return table.clips.made["scales"]
+
+
+def _stored_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
+    """Return the scales of all clips; those of unchanged clips come from the previous version."""
+    references = hubs.reference_clips(table.names, table.clips.whole)
+    marks = dict(zip(table.names, _marks(library, table.names), strict=True))
+    drawn = np.array([marks[table.names[c]] for c in references])
+    options = {
+        "version": _SCALES_VERSION, "clips": _VERSION, "statistics": _STATISTICS_VERSION,
+        "measure": repr(table.measure), "shared": table.clips.joints,
+    }  # fmt: skip
+
+    def build(folder: Path, previous: Folder | None) -> None:
+        kept: dict[str, float] = {}
+        if previous is not None:
+            old = {name: open_array(previous / f"{name}.npy") for name in _SCALES}
+            if np.array_equal(old["drawn"], drawn):
+                kept = dict(zip(old["marks"].tolist(), old["scales"].tolist(), strict=True))
+        clips = table.some(references).clips
+        number = {int(c): n for n, c in enumerate(references)}
+        scales = np.full(len(table.names), np.nan)
+        for c in np.flatnonzero(table.clips.whole).tolist():
+            mark = marks[table.names[c]]
+            rows = table.clips.rows[table.clips.starts[c] : table.clips.starts[c + 1]]
+            scales[c] = kept[mark] if mark in kept else hubs.scale_to(
+                table.measure, rows, clips, without=number.get(c)
+            )  # fmt: skip
+        np.save(folder / "scales.npy", scales)
+        np.save(folder / "marks.npy", np.array([marks[name] for name in table.names]))
+        np.save(folder / "drawn.npy", drawn)
+
+    def load(folder: Path) -> NDArray[np.float64]:
+        scales = open_array(folder / "scales.npy", memory_map=False)
+        if scales.shape != (len(table.names),) or scales.dtype != np.float64 or (scales < 0).any():
+            raise LibraryError(
+                f"{folder}: damaged: scales must be {len(table.names)} positive numbers"
+            )
+        return hubs.checked_scales(scales)
+
+    return library.artifacts.derive("clip-scales", options, build=build, read=load)
+
+
+_SCALES = ("scales", "marks", "drawn")
+
+
+def _marks(library: Store, names: Iterable[str]) -> list[str]:
+    """Return a digest of the name and the contents of each motion."""
+    marks = {row[0]: text_digest(repr(row)) for row in library.fingerprints()}
+    return [marks[name] for name in names]
+
+
+def _table(library: Store, measure: ClipMeasure, *, progress: Progress | None) -> ClipTable:
     joints, left_out = _joints(library, measure)
     if not joints:
         first = next(iter(left_out))
@@ -173,7 +252,7 @@ def clip_table(
         made = _stored_signatures(library, measure, clips, options)
         clips.made["signatures"], clips.made["whole"] = made
     if isinstance(measure, StatisticsMeasure):
-        clips.made["statistics"] = _stored_statistics(library, measure, clips, options)
+        clips.made.update(_stored_statistics(library, measure, clips, options))
     return ClipTable(measure, clips, table.names, table.fps, table.frames, left_out, missing, width)
 
 
@@ -214,26 +293,38 @@ def _stored_signatures(
 
 def _stored_statistics(
     library: Store, measure: StatisticsMeasure, clips: ClipVectors, options: dict
-) -> NDArray[np.float64]:
-    """Return the statistics of the clips, shape (C, S), NaN for clips with gaps."""
-    expected = (len(clips), sum(statistic_sizes(clips.rows.shape[1])))
+) -> dict[str, NDArray]:
+    """Return the arrays that ``statistics`` caches for each clip, NaN for clips with gaps."""
+    width = clips.rows.shape[1]
+    expected = {
+        "statistics": (np.float64, (len(clips), sum(statistic_sizes(width)))),
+        "aligned": (np.float32, (len(clips), ALIGNED, width)),
+        "spreads": (np.float64, (len(clips), 3 * len(clips.joints))),
+    }
 
     def build(folder: Path, previous: Folder | None) -> None:
         fresh = ClipVectors(clips.rows, clips.starts, clips.joints)
-        np.save(folder / "statistics.npy", measure.statistics(fresh))
+        for name in expected:
+            np.save(folder / f"{name}.npy", getattr(measure, name)(fresh))
 
-    def load(folder: Path) -> NDArray[np.float64]:
-        statistics = open_array(folder / "statistics.npy", memory_map=False)
-        if statistics.shape != expected or statistics.dtype != np.float64:
-            raise LibraryError(
-                f"{folder}: damaged: statistics must be float64 with shape {expected}; got "
-                f"{statistics.dtype} with shape {statistics.shape}"
-            )
-        return statistics
+    def load(folder: Path) -> dict[str, NDArray]:
+        arrays = {name: open_array(folder / f"{name}.npy", memory_map=False) for name in expected}
+        for name, (kind, shape) in expected.items():
+            if arrays[name].shape != shape or arrays[name].dtype != kind:
+                raise LibraryError(
+                    f"{folder}: damaged: {name} must be {np.dtype(kind)} with shape {shape}; got "
+                    f"{arrays[name].dtype} with shape {arrays[name].shape}"
+                )
+            values = arrays[name].reshape(len(arrays[name]), -1)
+            missing = np.isnan(values)
+            if name != "aligned":  # only these samples keep the gaps of a clip
+                missing = missing.all(axis=1, keepdims=True)
+            if not ((np.abs(values) < largest_value(values.dtype)) | missing).all():
+                raise LibraryError(f"{folder}: damaged: {name} is not finite or is too large")
+        return arrays
 
-    return library.artifacts.derive(
-        "clip-statistics", {**options, "shared": clips.joints}, build=build, read=load
-    )
+    key = {**options, "statistics": _STATISTICS_VERSION, "shared": clips.joints}
+    return library.artifacts.derive("clip-statistics", key, build=build, read=load)
 
 
 def _joints(
@@ -304,19 +395,30 @@ def clip_search(
     method = settings.method
     assert isinstance(method, ClipMethod)
     measure = method.measure()
-    table = clip_table(library, measure)
+    everything = table = clip_table(library, measure)
+    all_scales = scales = None
+    if method.hub_correction and int(table.clips.whole.sum()) >= hubs.FEWEST:
+        all_scales = scales = clip_scales(library, table)
     allowed = chosen_mask(library, table.names, **motion_choice(settings))
     if allowed is not None and not allowed.all():
         if not allowed.any():
             raise LibraryError(
                 f"{library.path}: none of the selected motions can be compared by {measure.name}"
             )
-        table = table.some(np.flatnonzero(allowed))
+        chosen = np.flatnonzero(allowed)
+        table = table.some(chosen)
+        scales = None if scales is None else scales[chosen]
     rows, joints = table.query_rows(query.clip)
     clips = table.restricted(joints)
     own = query.name if settings.exclude_query and query.name in table.names else None
     wanted = method.k or settings.max or len(clips)
-    nearest = measure.nearest(rows, clips, k=min(wanted + (own is not None), len(clips)))
+    most = min(wanted + (own is not None), len(clips))
+    if scales is None or all_scales is None:
+        nearest = measure.nearest(rows, clips, k=most)
+    else:
+        nearest = hubs.corrected_nearest(measure, rows, clips, scales, k=most)
+        unit = _corrected_unit(everything, all_scales, rows, joints, query)
+        nearest = Nearest(nearest.clips, unit * nearest.distances, nearest.computed)
     limit = np.inf if settings.max_distance is None else settings.max_distance
     candidates = []
     for c, gap in zip(nearest.clips.tolist(), nearest.distances.tolist(), strict=True):
@@ -326,6 +428,27 @@ def clip_search(
             path = _in_frames(measure.path(rows, other), (len(rows), len(other)), lengths)
             candidates.append(Candidate(c, c + 1, gap, path))
     return candidates[:wanted], WholeClips(table)
+
+
+def _corrected_unit(
+    table: ClipTable,
+    scales: NDArray[np.float64],
+    rows: NDArray,
+    joints: tuple[str, ...],
+    query: Query,
+) -> float:
+    """Return the factor from distances divided by the root of a clip's scale to a measure's unit.
+
+    It contains the scale of the query, which makes distances of different queries comparable.
+    """
+    if "references" not in table.clips.made:
+        chosen = hubs.reference_clips(table.names, table.clips.whole)
+        table.clips.made["references"] = table.some(chosen)
+    references = table.clips.made["references"]
+    own = references.names.index(query.name) if query.name in references.names else None
+    scale = hubs.scale_to(table.measure, rows, references.restricted(joints), without=own)
+    middle = float(np.median(scales))
+    return middle / np.sqrt(hubs.checked_scales([middle, scale])[1])
 
 
 def _in_frames(

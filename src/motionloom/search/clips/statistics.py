@@ -2,8 +2,8 @@
 
 A clip is converted to rows at 30 frames per second: wrists, ankles and head in the body frame,
 scaled to one body size (`motionloom.features.body_frame`), the velocity of the hips (left, up,
-forward), and the turning speed of the body. Five statistics of the rows are compared, each by the
-root mean square of its differences. The distance is their weighted sum:
+forward), and the turning speed of the body. Six statistics of the rows are compared, each by the
+root mean square of its differences. The distance is their weighted sum, plus a seventh term:
 
 ``covariance``
     Logarithm of the matrix of second moments of the rows. A column of ones is added so that it also
@@ -20,6 +20,13 @@ root mean square of its differences. The distance is their weighted sum:
 ``turn``
     How far the body turns from start to end, to the left or to the right. Turns beyond a right
     angle all count about the same.
+``travel``
+    Mean velocity of the hips to the left and forward, relative to where the body faces, with its
+    sign: distinguishes walking forward, backward and sideways. Slow speeds count in proportion;
+    above 0.3 meters per second, twice the speed counts about the same everywhere.
+``alignment``
+    The distance ``dtw-clip``, in meters: banded DTW of poses, travel and length, and the spread of
+    each joint. It compares clips that show one action from start to end more precisely.
 
 None of the weights were fitted to the labels of a library. docs/evidence/evaluation.md explains how
 they were chosen.
@@ -33,20 +40,24 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.alignment.banded_dtw import BAND, Nearest
+from motionloom.alignment.banded_dtw import BAND, Nearest, dtw_matrix_rows, dtw_nearest
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import facing
 from motionloom.motion.resampling import resampled_length
+from motionloom.search.clips import vectors
 from motionloom.search.clips.vectors import (
     LEGS,
+    LENGTH_METERS,
     POSE_ROLES,
     RATE,
     ClipVectors,
     banded_path,
     even_rows,
     joint_columns,
+    joint_spreads,
     pose_joints,
     pose_rows,
+    spread_distances,
     travel_rows,
 )
 
@@ -56,7 +67,8 @@ QUIET_METERS = 0.01  # smaller movements count as noise in amplitudes
 OCTAVES = (0.0, 0.3, 0.6, 1.2, 2.4, 4.8, np.inf)  # Hz
 COSINES = 4
 TURN_RADIANS = 1.5  # larger turns saturate
-_ALIGNED = 64  # number of frames in the returned alignment
+SLOW_METERS = 0.3  # per second; faster travel counts on a logarithmic scale
+ALIGNED = 64  # number of frames that are aligned
 _SPECTRUM_ROWS = 128  # shorter clips are padded
 _TRAVEL = 4  # columns of travel and turning
 
@@ -90,19 +102,32 @@ def clip_statistics(rows: NDArray) -> NDArray[np.float64]:
     """
     rows = np.asarray(rows, dtype=np.float64)
     turned = float(np.sum(rows[:, -1])) / (TRAVEL_SECONDS * RATE)
+    velocity = rows[:, [-_TRAVEL, -_TRAVEL + 2]].mean(axis=0) / TRAVEL_SECONDS  # left, forward
     return np.concatenate(
         [
             _covariance(rows),
             _spectrum(rows),
             _trend(rows),
             [np.log(len(rows) / RATE), np.tanh(turned / TURN_RADIANS)],
+            np.arcsinh(velocity / SLOW_METERS),
         ]
     )
 
 
 def statistic_sizes(width: int) -> tuple[int, ...]:
     """Return the number of values in each statistic for rows with `width` columns."""
-    return (width + 1) * (width + 2) // 2, (len(OCTAVES) - 1) * width, COSINES * width, 1, 1
+    return (width + 1) * (width + 2) // 2, (len(OCTAVES) - 1) * width, COSINES * width, 1, 1, 2
+
+
+def aligned_rows(rows: NDArray) -> NDArray[np.float64]:
+    """Return the values that ``alignment`` compares, from a clip's rows (T, D), shape (64, D).
+
+    They are those of `motionloom.search.clips.vectors.clip_summary`: poses, travel and length.
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    travel = rows[:, -_TRAVEL:-1] * (np.array(vectors.TRAVEL_SECONDS) / TRAVEL_SECONDS)
+    length = np.full((len(rows), 1), LENGTH_METERS * np.log(len(rows) / RATE))
+    return even_rows(np.concatenate([rows[:, :-_TRAVEL], travel, length], axis=1), ALIGNED)
 
 
 def _covariance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -136,12 +161,12 @@ def _spectrum(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _trend(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the first cosine coefficients of each column, relative to the overall extent."""
-    even = even_rows(rows, _ALIGNED)
+    even = even_rows(rows, ALIGNED)
     even -= even.mean(axis=0)
     even /= np.sqrt(np.mean(even**2)) + QUIET_METERS
-    at = (np.arange(_ALIGNED) + 0.5) / _ALIGNED
+    at = (np.arange(ALIGNED) + 0.5) / ALIGNED
     cosines = np.sqrt(2.0) * np.cos(np.pi * np.arange(1, COSINES + 1)[:, None] * at)
-    return (cosines @ even / _ALIGNED).ravel()
+    return (cosines @ even / ALIGNED).ravel()
 
 
 def statistic_distances(
@@ -160,16 +185,18 @@ def statistic_distances(
 
 @dataclass(frozen=True)
 class StatisticsMeasure:
-    """Weighted sum of the differences in the five statistics that this module describes."""
+    """Weighted sum of the differences in the statistics that this module describes."""
 
     name: str = "statistics"
-    about: str = "covariance, spectrum and trend of poses and travel; length and turn"
+    about: str = "statistics of poses and travel, and their alignment"
     unit: str = "log units"
     covariance_weight: float = 1.0
     spectrum_weight: float = 1.0
     trend_weight: float = 1.0
     length_weight: float = 0.2
     turn_weight: float = 0.1
+    travel_weight: float = 0.3
+    alignment_weight: float = 0.4
     symmetric: ClassVar[bool] = True
 
     joints: ClassVar[tuple[str, ...]] = POSE_ROLES
@@ -191,22 +218,44 @@ class StatisticsMeasure:
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         own = self.statistics(clips)
-        out = [self._distances(own[c], clips) for c in range(first, last)]
-        return np.array(out).reshape(last - first, len(clips))
+        out = np.array([self._distances(own[c], clips) for c in range(first, last)])
+        out = out.reshape(last - first, len(clips))
+        if self.alignment_weight:
+            aligned = self.aligned(clips)
+            spreads = self.spreads(clips)
+            apart = self._scale(clips) * dtw_matrix_rows(aligned, first, last, band=BAND)
+            for row, spread in zip(apart, spreads[first:last], strict=True):
+                row += spread_distances(spread, spreads)
+            out += self.alignment_weight * apart
+        return out
 
-    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+    def nearest(  # noqa: D102
+        self, query, clips: ClipVectors, *, k: int, prune: bool = True, factors=None
+    ) -> Nearest:
         there = np.flatnonzero(clips.whole)
-        gaps = self._distances(clip_statistics(query), clips)[there]
-        order = np.lexsort((there, gaps))[:k]
-        return Nearest(there[order], gaps[order], len(there))
+        gaps = self._distances(clip_statistics(query), clips)
+        if not self.alignment_weight:
+            gaps = gaps if factors is None else factors * gaps
+            order = np.lexsort((there, gaps[there]))[:k]
+            return Nearest(there[order], gaps[there][order], len(there))
+        aligned = aligned_rows(query).astype(np.float32)
+        spread = joint_spreads(aligned[None, :, : 3 * len(clips.joints)])[0]
+        # The alignment is computed only if the statistics do not rule the clip out.
+        scale = self.alignment_weight * self._scale(clips)
+        offsets = gaps + self.alignment_weight * spread_distances(spread, self.spreads(clips))
+        near = dtw_nearest(
+            aligned, self.aligned(clips), k=k, band=BAND, usable=clips.whole,
+            offsets=offsets / scale, factors=factors, prune=prune,
+        )  # fmt: skip
+        return Nearest(near.clips, scale * near.distances, near.computed)
 
     def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
         poses = slice(0, -_TRAVEL)
         query, clip = np.asarray(query, float), np.asarray(clip, float)
         pairs = banded_path(
-            even_rows(query[:, poses], _ALIGNED), even_rows(clip[:, poses], _ALIGNED), BAND
+            even_rows(query[:, poses], ALIGNED), even_rows(clip[:, poses], ALIGNED), BAND
         )
-        per_row = (np.array([len(query), len(clip)]) - 1) / (_ALIGNED - 1)
+        per_row = (np.array([len(query), len(clip)]) - 1) / (ALIGNED - 1)
         return np.rint(pairs * per_row).astype(np.int64)
 
     def statistics(self, clips: ClipVectors) -> NDArray[np.float64]:
@@ -218,6 +267,25 @@ class StatisticsMeasure:
             clips.made["statistics"] = out
         return clips.made["statistics"]
 
+    def aligned(self, clips: ClipVectors) -> NDArray[np.float32]:
+        """Return the cached `aligned_rows` of each clip, shape (C, 64, D)."""
+        if "aligned" not in clips.made:
+            parts = zip(clips.starts[:-1], clips.starts[1:], strict=True)
+            rows = [aligned_rows(clips.rows[a:b]) for a, b in parts]
+            clips.made["aligned"] = np.array(rows, dtype=np.float32)
+        return clips.made["aligned"]
+
+    def spreads(self, clips: ClipVectors) -> NDArray[np.float64]:
+        """Return the cached `joint_spreads` of each clip."""
+        if "spreads" not in clips.made:
+            clips.made["spreads"] = joint_spreads(
+                self.aligned(clips)[:, :, : 3 * len(clips.joints)]
+            )
+        return clips.made["spreads"]
+
+    def _scale(self, clips: ClipVectors) -> float:
+        return float(1.0 / np.sqrt(ALIGNED * len(clips.joints)))
+
     def _distances(self, own: NDArray, clips: ClipVectors) -> NDArray[np.float64]:
         weights = (
             self.covariance_weight,
@@ -225,5 +293,6 @@ class StatisticsMeasure:
             self.trend_weight,
             self.length_weight,
             self.turn_weight,
+            self.travel_weight,
         )
         return statistic_distances(own, self.statistics(clips), clips.rows.shape[1], weights)

@@ -145,7 +145,11 @@ class ClipMeasure(Protocol):
         """
 
     def nearest(self, query: NDArray, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:
-        """Return the `k` clips nearest to the clip with feature vectors `query`."""
+        """Return the `k` clips nearest to the clip with feature vectors `query`.
+
+        A measure may also accept `factors` (C,), by which the distances are multiplied before they
+        are compared. Otherwise, a search that corrects for hubs computes all distances.
+        """
 
     def path(self, query: NDArray, clip: NDArray) -> NDArray[np.int64]:
         """Return the alignment of the feature vectors of two clips, as pairs (L, 2)."""

@@ -55,7 +55,7 @@ def library_family(
         growth.query.text,
         growth.find(limit),
         tiers=settings.expansion.rounds,
-        unit=settings.method.unit(),
+        unit=settings.method.for_families().unit(),
         max_nodes=settings.max,
         same=settings.expansion.same,
         apart=settings.expansion.apart,
@@ -108,9 +108,7 @@ class _Growth:
 
     def find(self, limit: float) -> Callable[[Node], Sequence[Match]]:
         """Return a function that searches with the query or a member, up to distance `limit`."""
-        method = self.settings.method
-        if isinstance(method, Dtw):
-            method = method.for_families()
+        method = self.settings.method.for_families()
         # Members may be at any distance from the query, but each search has a maximum distance.
         each = SearchSettings(
             method=method, max=self.settings.max, max_distance=limit,
@@ -140,7 +138,7 @@ class _Growth:
 
     def sweep(self, *, complete: bool = False) -> LimitSweep:
         """Return the sizes of the families at all join distances."""
-        in_meters = self.settings.method.unit() == "m"
+        in_meters = self.settings.method.for_families().unit() == "m"
         is_clip = isinstance(self.settings.method, ClipMethod)
         largest = LARGEST_JOIN if in_meters and not is_clip else math.inf
         return limit_sweep(
@@ -155,7 +153,7 @@ class _Growth:
             apart=self.settings.expansion.apart,
             seconds=self.seconds,
             is_clear=self.is_clear if self.settings.expansion.clear else None,
-            unit=self.settings.method.unit(),
+            unit=self.settings.method.for_families().unit(),
         )
 
     def _is_rejected(self, match: Match) -> bool:

@@ -15,8 +15,10 @@ from functools import cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError, RoleError
+from motionloom.features import LibraryFeatures
 from motionloom.features.feature_table import at_rate
 from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
@@ -27,10 +29,11 @@ from motionloom.search.match_web.build import motion_web, web_frames
 from motionloom.search.match_web.networks import WebIndex, web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
-from motionloom.search.methods import MatchWeb, WebOptions
+from motionloom.search.methods import FeatureOptions, MatchWeb, WebOptions
 from motionloom.search.methods.segments import NEAR_MATCHES
 from motionloom.search.query import Query, row_span
 from motionloom.search.settings import LARGEST_JOIN, SearchSettings
+from motionloom.search.subsequence.rerank import second_pass, wider
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
@@ -135,9 +138,47 @@ def _as_typed(options: WebOptions) -> str:
 def web_search(
     library: Store, query: Query, settings: SearchSettings
 ) -> tuple[list[Candidate], Timeline]:
-    """Search the webs of a library."""
+    """Search the webs of a library, and search again by movement near their matches."""
+    method = settings.method
+    assert isinstance(method, MatchWeb)
+    if method.rank != "distance":
+        try:
+            features, vectors = query.features(library, FeatureOptions())
+        except RoleError:
+            if method.rank == "movement":
+                raise
+        else:
+            return _search_by_movement(library, query, settings, features, vectors)
     searcher = _WebSearch(library, query, settings)
     return searcher.candidates(searcher.first), searcher.timeline
+
+
+def _search_by_movement(
+    library: Store,
+    query: Query,
+    settings: SearchSettings,
+    features: LibraryFeatures,
+    vectors: NDArray[np.float32],
+) -> tuple[list[Candidate], Timeline]:
+    """Search near the matches of the web by poses and speeds, and rank by movement."""
+    scale = features.feature_set.scale
+    limits = Limits.of(settings, query.span(features), scale=scale)
+    near = wider(limits)
+    assert isinstance(settings.method, MatchWeb)
+    method = replace(settings.method, max_overlap=near.max_overlap)
+    # The surroundings of the query are searched even if the query itself is excluded.
+    every = replace(settings, max=near.max_matches, max_distance=None, exclude_query=False)
+    searcher = _WebSearch(library, query, replace(every, method=method))
+    timeline, candidates = searcher.timeline, []
+    for each in searcher.candidates(searcher.first):
+        m = int(row_of(timeline.starts, each.start))
+        if timeline.names[m] in features.left_out:
+            continue
+        shift = int(features.starts[features.motion_index(timeline.names[m])] - timeline.starts[m])
+        candidates.append(replace(each, start=each.start + shift, end=each.end + shift))
+    matches = second_pass(candidates, query, features, vectors, limits=limits)
+    in_meters = [replace(each, distance=each.distance * scale) for each in matches]
+    return in_meters, Timeline.of(features)
 
 
 def web_expansion(

@@ -30,6 +30,7 @@ from motionloom.features import FrameDistance, frame_distance
 from motionloom.features.feature_table import RATE, row_count
 from motionloom.features.frame_distances import distance_key
 from motionloom.features.point_cloud import PointCloud
+from motionloom.files import below
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
@@ -50,7 +51,7 @@ from motionloom.search.methods import WebOptions
 from motionloom.search.methods.segments import NEAR_FRAMES, NEAR_MATCHES
 from motionloom.store.artifacts.collection import WrittenFile
 from motionloom.store.artifacts.folders import FOLDER
-from motionloom.store.lock import writer_lock
+from motionloom.store.lock import not_writable, writer_lock
 from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.object_store import ObjectStoreError
 from motionloom.store.store import Store
@@ -276,10 +277,12 @@ class WebStore:
         self.library.check_writable()
         entries, left_out = self._chosen(label=label, only=only, exclude=exclude)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            # Below the library: a link would let a received library write elsewhere.
+            folder = below(self.library.path.absolute(), f"{FOLDER}/{self.folder.name}")
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise LibraryError(f"{self.folder}: cannot write to this library: {error}") from None
-        with writer_lock(self.folder, timeout=self.library.timeout):
+            raise not_writable(self.folder, error) from None
+        with writer_lock(folder, timeout=self.library.timeout):
             built = self._build(entries, workers, progress)
         return WebReport(
             len(entries),

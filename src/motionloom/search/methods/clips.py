@@ -24,6 +24,11 @@ class ClipMethod(Method):
     """Options shared by methods that compare whole clips."""
 
     k: int | None = setting(None, "Maximum number of clips.", least=1)
+    hub_correction: bool = setting(
+        True,
+        "Divide distances by how near each clip is to its part of the library, so that clips that "
+        "are near to everything do not appear everywhere (libraries of 20 clips or more).",
+    )
 
     def candidates(
         self, library: Store, query: Query, settings: SearchSettings
@@ -45,7 +50,7 @@ class ClipMethod(Method):
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class ClipStatistics(ClipMethod):
-    """Whole clips: statistics of poses and travel that depend little on order and length."""
+    """Whole clips: statistics of poses and travel, and their alignment; the best start."""
 
     NAME = "statistics"
 
@@ -66,10 +71,18 @@ class ClipStatistics(ClipMethod):
     turn_weight: float = setting(
         0.1, "Weight of the angle by which the body turns to the left or right.", least=0.0
     )
+    travel_weight: float = setting(
+        0.3,
+        "Weight of the direction and speed of travel, relative to where the body faces.",
+        least=0.0,
+    )
+    alignment_weight: float = setting(
+        0.4, "Weight of the alignment from start to end, which is the distance dtw-clip.", least=0.0
+    )
 
     def check(self) -> None:
         """Check that at least one weight is above zero."""
-        weights = {name: value for name, value in vars(self).items() if name != "k"}
+        weights = {name: value for name, value in vars(self).items() if name.endswith("_weight")}
         if not any(weights.values()):
             raise InvalidInput(f"at least one of {', '.join(weights)} must be above 0; all are 0")
 
@@ -83,6 +96,8 @@ class ClipStatistics(ClipMethod):
             trend_weight=self.trend_weight,
             length_weight=self.length_weight,
             turn_weight=self.turn_weight,
+            travel_weight=self.travel_weight,
+            alignment_weight=self.alignment_weight,
         )
 
 
@@ -160,7 +175,7 @@ class Emd(ClipMethod):
     @preset
     def tz07(cls: Any) -> Emd:
         """Settings of Tam et al. (2007), section 4."""
-        return cls(line_distance="perpendicular", whole_turns=False)
+        return cls(line_distance="perpendicular", whole_turns=False, hub_correction=False)
 
 
 @register_method
@@ -194,7 +209,7 @@ class AngleDtw(ClipMethod):
     @preset
     def tz07(cls: Any) -> AngleDtw:
         """Settings of Tam et al. (2007), section 4."""
-        return cls(whole_turns=False)
+        return cls(whole_turns=False, hub_correction=False)
 
 
 @register_method
@@ -227,7 +242,7 @@ class UniformScaling(ClipMethod):
     @preset
     def tz07(cls: Any) -> UniformScaling:
         """Settings of Tam et al. (2007), section 4: segments are never shorter than the query."""
-        return cls(stretch_only=True, whole_turns=False)
+        return cls(stretch_only=True, whole_turns=False, hub_correction=False)
 
 
 @register_method

@@ -41,6 +41,10 @@ class Method(Settings):
         """Unit of the distances."""
         return "m"
 
+    def for_families(self) -> Method:
+        """Return the settings with which a family is searched."""
+        return self
+
 
 def register_method(method: M) -> M:
     """Add a search method to every function, command and form that offers methods.

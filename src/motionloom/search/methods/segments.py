@@ -27,6 +27,7 @@ WEB_DURATIONS = (0.5, 2.0)
 # As in Krüger et al. With bridges, this many neighbors find four fifths of the DTW matches in a
 # fifth of the time.
 LAZY_K = 256
+SPEED_SECONDS = 0.15  # weight of joint speeds in the second pass of a search
 NEAR_FRAMES = 200_000  # from this size, a library's match web has only near cells
 NEAR_MATCHES = 0.1  # meters; maximum distance of the matches in a web of near cells
 
@@ -179,11 +180,10 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
     rank: Literal["movement", "distance"] | None = setting(
         None,
         "Rank matches by how similar their movements are (movement) or by their mean pose distance "
-        "(distance). Method lazy can also rank by the sum of pose distances (sum). [movement; in "
-        "families distance]",
+        "(distance). [movement; in families distance]",
     )
     speed_seconds: float = setting(
-        0.15,
+        SPEED_SECONDS,
         "Weight of joint speeds when refining the start and end of a match. With 0, speeds are "
         "ignored.",
         unit="s",
@@ -221,10 +221,11 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
         "in the paper. [any number]",
         least=0,
     )
-    rank: Literal["distance", "sum"] = setting(
-        "distance",
-        "Rank matches by the mean distance per cell of the alignment (distance), or by the sum of "
-        "the distances, as in the paper (sum).",
+    rank: Literal["movement", "distance", "sum"] | None = setting(
+        None,
+        "Rank matches by how similar their movements are (movement), by their mean pose distance "
+        "(distance), or by the sum of pose distances, as in the paper (sum). [movement; in "
+        "families distance]",
     )
 
     def candidates(
@@ -238,6 +239,10 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
     def unit(self) -> str:
         """Unit of the features."""
         return _unit_of(self.features)
+
+    def for_families(self) -> LazyGraph:
+        """Return settings for families, which rank by poses."""
+        return replace(self, rank=self.rank or "distance")
 
     @preset
     def kt10(cls: Any) -> LazyGraph:
@@ -259,6 +264,11 @@ class MatchWeb(SegmentOptions, WebOptions, Method):
         WEB_DURATIONS,
         "Minimum and maximum length of a match, as multiples of the query length.",
     )
+    rank: Literal["movement", "distance"] | None = setting(
+        None,
+        "Rank matches by how similar their movements are (movement) or by their mean frame "
+        "distance (distance). [movement; in families distance]",
+    )
 
     def candidates(
         self, library: Store, query: Query, settings: SearchSettings
@@ -269,13 +279,19 @@ class MatchWeb(SegmentOptions, WebOptions, Method):
         return web_search(library, query, settings)
 
     def unit(self) -> str:
-        """Unit of the frame distance."""
-        return _unit_of(self.distance)
+        """Meters, or the unit of the frame distance if matches are ranked by it."""
+        return _unit_of(self.distance) if self.rank == "distance" else "m"
+
+    def for_families(self) -> MatchWeb:
+        """Return settings for families, which rank by the distance of the web."""
+        return replace(self, rank=self.rank or "distance")
 
     @preset
     def kg04(cls: Any) -> MatchWeb:
         """Settings of Kovar and Gleicher (2004)."""
-        return cls(squares=True, rules="paper", max_overlap=0.8, durations=ANY_DURATION)
+        return cls(
+            squares=True, rules="paper", max_overlap=0.8, durations=ANY_DURATION, rank="distance"
+        )
 
 
 def _unit_of(distance: Any) -> str:

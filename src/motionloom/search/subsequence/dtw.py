@@ -42,7 +42,7 @@ from motionloom.search.query import Query
 from motionloom.search.settings import SearchSettings
 from motionloom.search.subsequence.end_costs import TILE, end_costs
 from motionloom.search.subsequence.lower_bounds import BoundedPass, SparseCosts
-from motionloom.search.subsequence.rerank import differences, rerank, speeds, wider
+from motionloom.search.subsequence.rerank import differences, second_pass, wider
 from motionloom.search.subsequence.run_boxes import RunBoxes
 from motionloom.settings import motion_choice
 from motionloom.store.artifacts.row_table import row_range
@@ -83,15 +83,12 @@ def dtw_search(
         traced=rank != "movement",  # only to locate candidates
     )
     if rank == "movement" or method.speed_seconds > 0.0:
-        candidates = rerank(
+        candidates = second_pass(
             candidates,
+            query,
+            features,
             vectors,
-            features.rows,
-            features.starts,
             weights=weights,
-            query_speed=_query_speed(query, features, vectors),
-            rate=features.rate,
-            scale=scale,
             seconds=method.speed_seconds,
             steps=method.steps,
             rank=rank,
@@ -330,15 +327,6 @@ def _search_by_distance(
         frames, motions, distance, steps=method.steps, limits=limits
     )
     return candidates, timeline
-
-
-def _query_speed(query: Query, features: LibraryFeatures, vectors: NDArray) -> NDArray[np.float64]:
-    span = query.span(features)
-    if span is None:
-        return speeds(vectors, 0, len(vectors), 0, len(vectors), features.rate)
-    m = features.motion_index(str(query.name))
-    first, last = int(features.starts[m]), int(features.starts[m + 1])
-    return speeds(features.rows, *span, first, last, features.rate)
 
 
 @dataclass(frozen=True, eq=False)

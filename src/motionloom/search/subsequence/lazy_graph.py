@@ -36,7 +36,7 @@ from motionloom.search.methods.segments import LAZY_K
 from motionloom.search.query import Query
 from motionloom.search.settings import SearchSettings
 from motionloom.search.subsequence.dtw import is_feature_set
-from motionloom.search.subsequence.rerank import MORE, differences
+from motionloom.search.subsequence.rerank import MORE, differences, second_pass, wider
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
@@ -57,11 +57,15 @@ def lazy_search(
     features, vectors = query.features(library, method)
     motions = motion_choice(settings)
     near = library_neighbors(library, features, vectors, method, motions, default_k=LAZY_K)
-    limits = wider = Limits.of(settings, query.span(features))
+    scale, span = features.feature_set.scale, query.span(features)
+    limits = in_meters = Limits.of(settings, span)
     bridge = len(vectors) - 1 if method.bridge is None else method.bridge
-    if bridge > 0 and limits.max_matches is not None:
+    rank = method.rank or "movement"
+    if rank == "movement":
+        limits = wider(in_meters)
+    elif bridge > 0 and limits.max_matches is not None:
         # Bridge costs are only lower bounds, so collect more candidates and align them exactly.
-        wider = replace(limits, max_matches=MORE * limits.max_matches)
+        limits = replace(limits, max_matches=MORE * limits.max_matches)
     candidates = lazy_matches(
         near.offsets,
         near.rows,
@@ -69,24 +73,29 @@ def lazy_search(
         features.starts,
         steps=method.steps,
         bridge=bridge,
-        per_cell=method.rank == "distance",
-        limits=wider,
+        per_cell=rank != "sum",
+        limits=limits,
     )
-    if bridge > 0:
-        scale = features.feature_set.scale
+    if rank == "movement":
+        limits = Limits.of(settings, span, scale=scale)
+        candidates = second_pass(
+            candidates, query, features, vectors, steps=method.steps, limits=limits
+        )
+        candidates = [replace(each, distance=each.distance * scale) for each in candidates]
+    elif bridge > 0:
         alignments = Alignments(
             lambda low, high: scale * differences(vectors, features.rows[low:high]),
             features.starts,
             len(vectors),
             method.steps,
         )
-        candidates = alignments.realigned(candidates, limits=limits)
+        candidates = alignments.realigned(candidates, limits=in_meters)
         candidates = [
-            candidate for candidate in candidates if candidate.distance <= limits.max_distance
+            candidate for candidate in candidates if candidate.distance <= in_meters.max_distance
         ]
-        if method.rank == "sum":
+        if rank == "sum":
             candidates.sort(key=lambda candidate: candidate.distance * len(candidate.path))
-    return candidates[: limits.max_matches], Timeline.of(features)
+    return candidates[: in_meters.max_matches], Timeline.of(features)
 
 
 def lazy_matches(

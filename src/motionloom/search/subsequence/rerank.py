@@ -25,14 +25,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
+from motionloom.features import LibraryFeatures
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of, row_of
-from motionloom.search.candidates import ANY, Alignments, Candidate, Limits
+from motionloom.search.candidates import ANY, Alignments, Candidate, Limits, local_minima
+from motionloom.search.methods.segments import SPEED_SECONDS
+from motionloom.search.query import Query
 from motionloom.search.subsequence.end_costs import end_costs
 
 # All evaluations use these values: six captured actions with each of their 55 occurrences as the
@@ -46,6 +50,8 @@ _REST_SECONDS = 0.1  # shorter pauses do not count as rest
 _CANDIDATE_OVERLAP = 0.5  # if candidates overlap by more than this fraction, the better one is kept
 _AROUND = 30.0  # seconds searched before and after a candidate for the same movement
 MORE = 3  # candidates per requested match
+_TOGETHER = 64  # paths traced at a time
+_DIAGONAL, _SKIP, _HOLD = 1, 2, 3  # steps of an alignment
 
 
 def wider(limits: Limits) -> Limits:
@@ -58,17 +64,43 @@ def wider(limits: Limits) -> Limits:
     return replace(limits, max_distance=np.inf, max_overlap=overlap, max_matches=most)
 
 
+def second_pass(
+    candidates: Sequence[Candidate],
+    query: Query,
+    features: LibraryFeatures,
+    vectors: NDArray[np.float32],
+    **options: Any,
+) -> list[Candidate]:
+    """Return the result of `rerank` for a query and the features of its library."""
+    span = query.span(features)
+    if span is None:
+        speed = speeds(vectors, 0, len(vectors), 0, len(vectors), features.rate)
+    else:
+        motion = _motion_at(features.starts, span[0])
+        speed = speeds(features.rows, *span, *motion, features.rate)
+    return rerank(
+        candidates,
+        vectors,
+        features.rows,
+        features.starts,
+        query_speed=speed,
+        rate=features.rate,
+        scale=features.feature_set.scale,
+        **options,
+    )
+
+
 def rerank(
     candidates: Sequence[Candidate],
     query: NDArray[np.float32],
     vectors: NDArray[np.float32],
     starts: NDArray[np.int64],
     *,
-    weights: NDArray[np.float32] | None,
+    weights: NDArray[np.float32] | None = None,
     query_speed: NDArray[np.float64],
     rate: float,
     scale: float,
-    seconds: float = 0.15,
+    seconds: float = SPEED_SECONDS,
     steps: str = "slope",
     rank: str = "movement",
     limits: Limits = ANY,
@@ -97,7 +129,7 @@ def rerank(
     profile = _QueryProfile(query, query_speed, weights, rate, scale, seconds, steps)
     if rank == "movement" and candidates:
         near = _Surroundings(profile, candidates, vectors, starts)
-        better = [profile.ranked(each, vectors, *ends) for each, ends in near.candidates(limits)]
+        better = [profile.ranked(path, vectors, *ends) for path, ends in near.paths(limits)]
         better.sort(key=lambda each: (each.distance, each.start))
     else:
         better = [
@@ -179,33 +211,120 @@ class _Surroundings:
                 self.spans.append((low, high))
                 self.motions.append((first, last))
         self.starts = offsets_of([high - low for low, high in self.spans])
-        self.table = np.concatenate(
-            [
-                profile.rows(vectors, *span, *motion).astype(np.float32)
-                for span, motion in zip(self.spans, self.motions, strict=True)
-            ]
-        )
+        self.table = np.empty((self.starts[-1], profile.both.shape[1]), np.float32)
+        for span, motion, at in zip(self.spans, self.motions, self.starts, strict=False):
+            profile.write_rows(vectors, *span, *motion, self.table[at:])
 
-    def candidates(self, limits: Limits) -> Iterator[tuple[Candidate, tuple[int, int]]]:
-        """Return candidates by poses and speeds, in library frames, and the motion of each."""
-        profile = self.profile
-        costs = end_costs(
-            profile.both.astype(np.float32), self.table, self.starts, steps=profile.steps
-        )
-        alignments = Alignments(
-            lambda low, high: differences(profile.both, self.table[low:high]),
-            self.starts,
-            profile.length,
-            profile.steps,
-            profile.warp_cost,
-        )
+    def paths(self, limits: Limits) -> Iterator[tuple[NDArray[np.int64], tuple[int, int]]]:
+        """Yield the best alignments by poses and speeds, in library frames, and their motions."""
+        query, steps = self.profile.both.astype(np.float32), self.profile.steps
+        costs = end_costs(query, self.table, self.starts, steps=steps)
         limits = replace(wider(limits), occupied=(), durations=ANY.durations)
-        for candidate in alignments.best(costs, limits=limits):
-            n = int(row_of(self.starts, candidate.start))
-            shift = self.spans[n][0] - int(self.starts[n])
-            start, end = candidate.start + shift, candidate.end + shift
-            path = candidate.path + np.array([0, shift])
-            yield replace(candidate, start=start, end=end, path=path), self.motions[n]
+        if steps == "slope":
+            paths = self._slope_paths(query, costs, limits)
+        else:
+            both, toll = self.profile.both, self.profile.warp_cost
+            alignments = Alignments(
+                lambda low, high: differences(both, self.table[low:high]),
+                self.starts,
+                len(both),
+                steps,
+                toll,
+            )
+            paths = (candidate.path for candidate in alignments.best(costs, limits=limits))
+        for path in paths:
+            n = int(np.searchsorted(self.starts, path[0, 1], side="right")) - 1
+            path[:, 1] += self.spans[n][0] - int(self.starts[n])
+            yield path, self.motions[n]
+
+    def _slope_paths(self, query, costs, limits: Limits) -> Iterator[NDArray[np.int64]]:
+        """Yield the same paths as `Alignments.best`, traced many at a time in single precision."""
+        slack = limits.reach(len(query))
+        ends = local_minima(costs, self.starts, slack)
+        ends = ends[np.argsort(costs[ends], kind="stable")]
+        suppression, count = limits.suppression(), 0
+        toll = np.float32(self.profile.warp_cost)
+        for at in range(0, len(ends), _TOGETHER):
+            some = ends[at : at + _TOGETHER]
+            columns = _slope_columns(query, self.table, self.starts, some, slack, toll)
+            for column in columns[columns[:, 0] >= 0]:
+                if suppression.keep(int(column[0]), int(column[-1]) + 1):
+                    yield np.stack([np.arange(len(query)), column], axis=1)
+                    count += 1
+                    if limits.reached(count):
+                        return
+
+
+@kernel
+def _slope_columns(query, table, starts, ends, slack, toll):
+    """Return the frame of each query frame (K, M), for alignments near K ends; -1 if none."""
+    n_rows = len(query)
+    out = np.full((len(ends), n_rows), -1, np.int64)
+    for k in range(len(ends)):
+        n = np.searchsorted(starts, ends[k], side="right") - 1
+        # A path has at most two columns per row.
+        low = max(starts[n], ends[k] - slack - 2 * n_rows)
+        high = min(starts[n + 1], ends[k] + slack + 1)
+        near = max(0, ends[k] - slack - low)
+        if _slope_path(query, table[low:high], near, toll, out[k]):
+            out[k] += low
+    return out
+
+
+@kernel(fastmath={"contract"})
+def _slope_path(query, rows, near, toll, out):
+    """Write the path (M,) of the best alignment that ends at column `near` or later, if any.
+
+    The query is (M, D), the rows are (N, D), and the path is a column per row. Steps are those of
+    `motionloom.alignment.dtw`, and each step off the diagonal costs `toll` more. Only the cells
+    from which these ends can be reached are visited: a step advances by half a column to two
+    columns per row.
+    """
+    n_rows, n_columns, n_features = len(query), len(rows), query.shape[1]
+    columns = np.empty((n_features, n_columns), np.float32)
+    for j in range(n_columns):
+        for d in range(n_features):
+            columns[d, j] = rows[j, d]
+    infinite = np.float32(np.inf)
+    costs = np.full((n_rows, n_columns), infinite, np.float32)
+    matrix = np.zeros((n_rows, n_columns), np.float32)
+    came = np.zeros((n_rows, n_columns), np.int8)
+    for i in range(n_rows):
+        left = n_rows - 1 - i
+        low, high = max(near - 2 * left, 0), n_columns - left // 2
+        here = matrix[i, low:high]
+        for d in range(n_features):
+            value, column = query[i, d], columns[d, low:high]
+            for j in range(len(here)):
+                difference = value - column[j]
+                here[j] += difference * difference
+        for j in range(len(here)):
+            here[j] = np.sqrt(here[j]) if here[j] == here[j] else infinite
+        if i == 0:
+            costs[0, low:high] = here
+            continue
+        for j in range(max(low, 1), high):
+            best, how = costs[i - 1, j - 1], _DIAGONAL
+            if j > 1 and costs[i - 1, j - 2] + toll < best:
+                best, how = costs[i - 1, j - 2] + toll, _SKIP
+            if i > 1 and costs[i - 2, j - 1] + matrix[i - 1, j] + toll < best:
+                best, how = costs[i - 2, j - 1] + matrix[i - 1, j] + toll, _HOLD
+            costs[i, j] = best + matrix[i, j]
+            came[i, j] = how
+    end = near + np.argmin(costs[-1, near:])
+    if not costs[-1, end] < infinite:
+        return False
+    i, j = n_rows - 1, end
+    out[i] = j
+    while i > 0:
+        how = came[i, j]
+        if how == _HOLD:
+            i -= 1
+            out[i] = j
+        i -= 1
+        j -= 2 if how == _SKIP else 1
+        out[i] = j
+    return True
 
 
 class _QueryProfile:
@@ -233,8 +352,13 @@ class _QueryProfile:
 
     def rows(self, vectors, low: int, high: int, first: int, last: int) -> NDArray[np.float64]:
         """Return frames `low` to `high` of a motion (`first` to `last`), with their speeds."""
-        speed = np.nan_to_num(speeds(vectors, low, high, first, last, self.rate))
-        return self._with_speed(vectors[low:high], speed)
+        out = np.empty((high - low, self.both.shape[1]))
+        self.write_rows(vectors, low, high, first, last, out)
+        return out
+
+    def write_rows(self, vectors, low: int, high: int, first: int, last: int, out) -> None:
+        """Write the result of `rows` to an array."""
+        _write_rows(vectors, low, high, first, last, self.factors, self.rate, self.seconds, out)
 
     def refined(self, candidate: Candidate, vectors, first: int, last: int) -> Candidate:
         """Realign a candidate in a motion (`first` to `last`), including speeds."""
@@ -253,31 +377,20 @@ class _QueryProfile:
         path[:, 1] += low
         return self._settled(path, candidate.distance, vectors, first, last)
 
-    def ranked(self, candidate: Candidate, vectors, first: int, last: int) -> Candidate:
-        """Return a candidate realigned by poses and speeds, with its movement distance."""
-        near = self.rows(vectors, candidate.start, candidate.end, first, last)
-        distance = self._movement_distance(
-            near[candidate.path[:, 1] - candidate.start], candidate.path[:, 0]
-        )
-        return self._settled(candidate.path, distance, vectors, first, last)
+    def ranked(self, path: NDArray[np.int64], vectors, first: int, last: int) -> Candidate:
+        """Return a candidate with its movement distance, in a motion (`first` to `last`)."""
+        pose = _STILL / self.scale
+        share = pose**2 / (self.size**2 + pose**2)
+        stance = (1.0 - _STANCE) * (1.0 - share)
+        start, end = int(path[0, 1]), int(path[-1, 1]) + 1
+        near = self.rows(vectors, start, end, first, last)
+        distance = _movement_distance(self.both, near, path, start, self.size, pose, stance)
+        return self._settled(path, distance, vectors, first, last)
 
     def _settled(self, path, distance: float, vectors, first: int, last: int) -> Candidate:
         if self.lead is not None or self.tail is not None:
             path = self._from_rest_to_rest(path, vectors, first, last)
         return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
-
-    def _movement_distance(self, met: NDArray[np.float64], frames: NDArray[np.int64]) -> float:
-        """Return the mean difference along the path, in the unit of the features."""
-        pose = _STILL / self.scale
-        share = pose**2 / (self.size**2 + pose**2)
-        apart = self.both[frames] - met
-        n_places = len(self.factors)
-        stance = apart[:, :n_places].mean(axis=0)
-        apart[:, :n_places] -= (1.0 - _STANCE) * (1.0 - share) * stance
-        other = min(self._size(met), self.size)
-        mean_square = 0.5 * (self.size**2 + other**2) + pose**2
-        factor = np.sqrt((self.size**2 + pose**2) / mean_square)
-        return float(np.mean(np.sqrt(np.einsum("nd,nd->n", apart, apart))) * factor)
 
     def _from_rest_to_rest(self, path, rows, first: int, last: int):
         """Move the ends of a path to where the motion leaves rest and returns to rest."""
@@ -325,6 +438,53 @@ class _QueryProfile:
 
     def _paces(self, speed: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.sqrt(np.square(speed * self.factors).sum(axis=1))
+
+
+@kernel
+def _write_rows(rows, low, high, first, last, factors, rate, seconds, out):
+    """Write weighted frames `low` to `high` and their speeds to `out` (at least high - low, 2 D).
+
+    A speed is 0 if a frame before or after is missing.
+    """
+    n_features = rows.shape[1]
+    for j in range(low, high):
+        before, after = max(j - 1, first), min(j + 1, last - 1)
+        for d in range(n_features):
+            out[j - low, d] = rows[j, d] * factors[d]
+            change = np.float64(rows[after, d]) - np.float64(rows[before, d])
+            speed = change / max(after - before, 1) * rate
+            speed = speed if speed == speed else 0.0
+            out[j - low, n_features + d] = seconds * speed * factors[d]
+
+
+@kernel
+def _movement_distance(query, rows, path, first, size, pose, stance):
+    """Return the mean difference along a path, in the unit of the features.
+
+    `query` (M, 2 D) and `rows` (N, 2 D) are poses and speeds, and row 0 is frame `first`. `size` is
+    the extent of the query's movement, `pose` that of a pose held still. The fraction `stance` of a
+    constant difference of poses does not count.
+    """
+    n_cells, n_places = len(path), query.shape[1] // 2
+    constant = np.zeros(n_places)
+    mean, square = np.zeros(n_places), 0.0
+    for n in range(n_cells):
+        a, b = query[path[n, 0]], rows[path[n, 1] - first]
+        for d in range(n_places):
+            constant[d] += (a[d] - b[d]) / n_cells
+            mean[d] += b[d] / n_cells
+            square += b[n_places + d] ** 2 / n_cells
+    total = 0.0
+    for n in range(n_cells):
+        a, b = query[path[n, 0]], rows[path[n, 1] - first]
+        apart = 0.0
+        for d in range(n_places):
+            apart += (a[d] - b[d] - stance * constant[d]) ** 2
+            apart += (a[n_places + d] - b[n_places + d]) ** 2
+            square += (b[d] - mean[d]) ** 2 / n_cells
+        total += np.sqrt(apart)
+    other = min(square, size**2)
+    return total / n_cells * np.sqrt((size**2 + pose**2) / (0.5 * (size**2 + other) + pose**2))
 
 
 def _first_movement(resting: NDArray[np.bool_], at: int, at_the_end: bool) -> int | None:

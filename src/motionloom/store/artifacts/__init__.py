@@ -27,7 +27,8 @@ of the options (`artifact_key`) and VERSION a digest of the motions, so a librar
 changed has no current version. The next version is built from the previous one and the new motions,
 and replaces it. Artifacts identified by a name are saved by the user (`Artifacts.save`) and remain
 until they are replaced or deleted. Their VERSION starts with a digest of the motions that they were
-built from.
+built from. The catalogue lists their current versions, so they change in the same transaction as
+motions and labels; other versions are left over from an interrupted change and are ignored.
 
 Each package defines only how its artifacts are written to files and read from them.
 """
@@ -55,6 +56,7 @@ from motionloom.store.artifacts.folders import (
     LocalFolders,
     RemoteFolders,
     check_folder,
+    left_over,
     versions,
 )
 from motionloom.store.records import text_digest
@@ -150,10 +152,14 @@ class Artifacts:
                 every = {key: np.asarray(array) for key, array in (arrays or {}).items()}
                 np.savez(out, **every)  # type: ignore[arg-type]
 
-        with self._store.writing():
+        stem, catalogue = f"{kind}.{name}", self._store.catalogue
+        with self._store.writing(), catalogue.transaction():
             version = f"{self.content_key()}-{secrets.token_hex(6)}"
-            trash = self._record(f"{kind}.{name}")
-            self.folders.commit(f"{kind}.{name}", version, build, trash=trash)
+            earlier = self.folders.commit(stem, version, build)
+            new = f"{stem}.{version}"
+            catalogue.at_end(lambda: self.folders.remove([new]), committed=False)
+            trash = catalogue.put_artifact_version(stem, version, record=self._has_trash)
+            catalogue.at_end(lambda: self.folders.remove(earlier, trash=trash))
 
     def load(self, kind: str, name: str) -> Artifact:
         """Load an artifact that was saved under a name.
@@ -176,34 +182,37 @@ class Artifacts:
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the sorted names of all artifacts of one kind."""
-        stems = (folder.rpartition(".")[0] for folder in self.folders.names())
-        names = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
+        stems = self._store.catalogue.artifact_versions()
+        names = (stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}."))
         return tuple(sorted(names))
 
     def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing:
         """Read a named artifact with `read`, and return the result."""
         failed = ""
         for _ in range(_ATTEMPTS):
-            current = versions(self.folders.names(), f"{kind}.{name}")
-            folder = self.folders.open(current[-1]) if current else None
-            if folder is None:
-                continue  # missing, or replaced in the meantime
+            version = self._store.catalogue.artifact_version(f"{kind}.{name}")
+            if version is None:
+                break
+            folder = self.folders.open(f"{kind}.{name}.{version}")
             try:
+                if folder is None:
+                    raise FileNotFoundError(version)  # or replaced in the meantime
                 check_folder(folder)
                 return read(folder)
             except ObjectStoreError:
                 raise
             except _DAMAGE as error:
-                if failed == current[-1]:
+                if failed == version:
                     raise LibraryError(
                         f"{self._store.path}: the {kind} {name!r} is damaged or missing "
                         f"({_reason(error)}); create it again"
                     ) from None
-                failed = current[-1]
-                _drop_copies(folder)
-        names = self.names(kind)
-        if name in names:
+                failed = version
+                if folder is not None:
+                    _drop_copies(folder)
+        else:
             raise self._keeps_changing()
+        names = self.names(kind)
         there = f"this library has {', '.join(names)}" if names else "this library has none"
         what = "parametric motion" if kind == "parametric" else kind
         raise LibraryError(f"{self._store.path}: no {what} is called {name!r}; {there}")
@@ -268,7 +277,7 @@ class Artifacts:
             with self._store.writing():
                 version = self.content_key()
                 if failures >= 2 or self.folders.open(f"{stem}.{version}") is None:
-                    self.folders.commit(stem, version, build)
+                    self.folders.remove(self.folders.commit(stem, version, build))
                     built = f"{stem}.{version}"
             failures = 0
         raise self._keeps_changing()
@@ -281,7 +290,7 @@ class Artifacts:
         """
         if isinstance(self.folders, RemoteFolders):
             return RemoteCollection(self.folders.files, name, self.folders.catalogue)
-        return LocalCollection(self.folders.root / name, describe)
+        return LocalCollection(self.folders.root.parent, f"{FOLDER}/{name}", describe)
 
     # --- all ------------------------------------------------------------------------------
 
@@ -291,28 +300,31 @@ class Artifacts:
         A named artifact is stale if motions have changed since it was saved, but it can still be
         loaded. A derived artifact is rebuilt the next time it is used.
         """
-        current = versions(self.folders.names(), _stem(kind, key))
+        stem = _stem(kind, key)
+        named = self._store.catalogue.artifact_version(stem)
+        current = [f"{stem}.{named}"] if named else versions(self.folders.names(), stem)
         return not current or self._is_stale(current[-1])
 
     def delete(self, kind: str, key: Key) -> None:
         """Delete an artifact if it exists."""
-        with self._store.writing():
-            stem = _stem(kind, key)
-            current = versions(self.folders.names(), stem)
-            self.folders.remove(current, trash=bool(current) and self._record(stem))
+        stem, catalogue = _stem(kind, key), self._store.catalogue
+        with self._store.writing(), catalogue.transaction():
+            current, trash = versions(self.folders.names(), stem), False
+            if catalogue.artifact_version(stem) is not None:
+                trash = catalogue.put_artifact_version(stem, None, record=self._has_trash)
+            catalogue.at_end(lambda: self.folders.remove(current, trash=trash))
 
-    def _record(self, stem: str) -> bool:
-        """If a change is in progress, record the current version of an artifact in the history."""
-        if isinstance(self.folders, RemoteFolders):
-            return False  # their objects are deleted
-        current = versions(self.folders.names(), stem)
-        version = current[-1].rpartition(".")[2] if current else None
-        return self._store.catalogue.record_artifact(stem, version)
+    @property
+    def _has_trash(self) -> bool:
+        return isinstance(self.folders, LocalFolders)  # objects in a store are deleted
 
     def list(self) -> list[ArtifactInfo]:
         """Return all artifacts, sorted by kind and key."""
         artifacts = []
+        unused = left_over(self._store.catalogue, self.folders)
         for name in self.folders.names():
+            if name in unused:
+                continue
             kind, _, rest = name.partition(".")
             key = rest.rpartition(".")[0] or rest
             artifacts.append(ArtifactInfo(kind, key, self._is_stale(name), self.folders.size(name)))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from motionloom.errors import LibraryError
+from motionloom.errors import LibraryError, MotionloomError
 from motionloom.files import atomic_write, below, parse_json, read_regular, unpacked_bytes
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.catalogue import Catalogue
@@ -39,12 +39,24 @@ class WrittenFile:
 class LocalCollection:
     """Collection whose files are in a folder."""
 
-    path: Path  # absolute, since workers of a cluster run in other folders
+    root: Path  # of the library; absolute, since workers of a cluster run in other folders
+    name: str  # of the folder, relative to the library
     describe: Callable[[Path], dict]  # reads the description of a file from the file itself
+
+    @property
+    def path(self) -> Path:
+        """Path of the folder. Raise `LibraryError` if it is, or is in, anything but a folder."""
+        path = below(self.root, self.name)
+        if path.exists() and not path.is_dir():
+            raise LibraryError(f"{path}: expected a folder, found a file, a pipe or a device")
+        return path
+
+    def _file(self, name: str) -> Path:
+        return below(self.root, f"{self.name}/{name}")
 
     def write(self, name: str, content: bytes, about: dict) -> WrittenFile:
         """Write a file. Called by workers."""
-        with atomic_write(self.path / name) as scratch, open(scratch, "wb") as out:
+        with atomic_write(self._file(name)) as scratch, open(scratch, "wb") as out:
             out.write(content)
             out.flush()
             os.fsync(out.fileno())
@@ -61,18 +73,22 @@ class LocalCollection:
 
     def about(self, names: Iterable[str]) -> dict[str, dict]:
         """Return the descriptions of the given files."""
-        return {name: self.describe(self.path / name) for name in names}
+        return {name: self.describe(self._file(name)) for name in names}
 
     def read(
         self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
     ) -> Any:
         """Return the decoded content of a file, or of the byte range `span` in it."""
         try:
-            return decode(read_regular(below(self.path, name), span=span))
-        except LibraryError as error:
+            return decode(read_regular(self._file(name), span=span))
+        except MotionloomError as error:
             raise LibraryError(
                 f"{self.path / name}: {error}. Remove this file and rebuild the web"
             ) from None
+
+    def check(self, name: str, decode: Callable[[bytes], Any]) -> Any:
+        """Return the decoded content of a file; leave it in place even if it is damaged."""
+        return self.read(name, decode)
 
     def fetch(self) -> None:
         """Do nothing, because all files are on this machine."""
@@ -80,7 +96,7 @@ class LocalCollection:
     def remove(self, names: Iterable[str]) -> None:
         """Remove the given files."""
         for name in names:
-            (self.path / name).unlink(missing_ok=True)
+            self._file(name).unlink(missing_ok=True)
 
     def sweep(self) -> None:
         """Remove leftovers of killed workers."""
@@ -89,12 +105,12 @@ class LocalCollection:
 
     def size(self) -> int:
         """Return the total size of all files, in bytes."""
-        return sum((self.path / name).stat().st_size for name in self.names())
+        return sum(self._file(name).stat().st_size for name in self.names())
 
     def state(self) -> Any:
         """Return a value that changes when files are added, or None if there is no collection."""
         try:
-            return self.path.stat().st_mtime_ns
+            return self.path.lstat().st_mtime_ns
         except FileNotFoundError:
             return None
 
@@ -138,20 +154,24 @@ class RemoteCollection:
         self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
     ) -> Any:
         """Return the decoded content of a file, or of the byte range `span` in it."""
+        try:
+            return self.check(name, lambda content: decode(content[slice(*(span or (None,)))]))
+        except LibraryError as error:
+            self.remove([name])
+            raise LibraryError(f"{error}. The file was removed and must be rebuilt") from None
+
+    def check(self, name: str, decode: Callable[[bytes], Any]) -> Any:
+        """Return the decoded content of a file; leave it in place even if it is damaged."""
         piece = self._known.artifact_files(self.folder, name)[name][0]
         try:
             content = read_regular(self.files.local(piece.name))
             self.files.verify(piece, content)
-            return decode(content if span is None else content[slice(*span)])
+            return decode(content)
         except FileNotFoundError:
             problem = "the file is missing"
         except LibraryError as error:
             problem = str(error)
-        self.remove([name])
-        raise LibraryError(
-            f"{self.files.address}/{piece.name}: {problem}. The file was removed and must be "
-            "rebuilt"
-        )
+        raise LibraryError(f"{self.files.address}/{piece.name}: {problem}")
 
     def fetch(self) -> None:
         """Copy all files to this machine."""

@@ -1,8 +1,8 @@
 """Artifact folders, which are written under a temporary name, committed and then immutable.
 
-A folder is called ``STEM.VERSION``. Committing a version removes the earlier versions of that stem.
-In a library folder, a commit is one rename. In an object store, it is one catalogue transaction,
-which records the objects that the files consist of.
+A folder is called ``STEM.VERSION``. In a library folder, a commit is one rename, and the caller
+removes the earlier versions of that stem. In an object store, a commit is one catalogue
+transaction, which records the objects that the files consist of and removes earlier versions.
 
 A folder contains ``checks.json`` with the size, CRC-32 and page checksum of each file. Size and
 pages are verified when a process first opens the folder (only the size for files above 512 MB),
@@ -20,17 +20,28 @@ import json
 import os
 import secrets
 import shutil
+import sqlite3
+import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from motionloom.checked_arrays import forget_mappings, page_checksum
 from motionloom.configuration import user_cache
 from motionloom.errors import LibraryError
-from motionloom.files import below, file_checksum, parse_json, plain_name, read_regular
+from motionloom.files import (
+    atomic_write,
+    below,
+    file_checksum,
+    parse_json,
+    plain_name,
+    read_regular,
+    remove_tree,
+)
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import sync_folder
 from motionloom.store.lock import not_writable
@@ -71,30 +82,30 @@ class LocalFolders:
 
     def open(self, name: str) -> Path | None:
         """Return the folder, or None if it does not exist."""
-        path = below(self.root.parent, f"{self.root.name}/{name}")
+        path = self._path(name)
         return path if path.is_dir() else None
 
     def size(self, name: str) -> int:
         """Return the total size of a folder's files, in bytes."""
-        return sum(path.stat().st_size for path in (self.root / name).rglob("*") if path.is_file())
+        return sum(path.lstat().st_size for path in self._path(name).rglob("*") if path.is_file())
 
-    def commit(self, stem: str, version: str, build: Build, *, trash: bool = False) -> None:
-        """Call ``build(folder, previous)`` to write the files of a version, then make it current.
+    def commit(self, stem: str, version: str, build: Build) -> list[str]:
+        """Call ``build(folder, previous)`` to write the files of a version, then rename it.
 
-        Earlier versions are deleted, or moved to the trash.
+        Returns the names of earlier versions, which the caller removes.
         """
-        target = below(self.root.parent, f"{self.root.name}/{stem}.{version}")
+        target = self._path(f"{stem}.{version}")
         try:
             self.root.mkdir(exist_ok=True)
             for left in self.root.glob(f"{_SCRATCH}*"):  # left by a killed process
-                shutil.rmtree(left, ignore_errors=True)
+                remove_tree(left)
             self.remove([target.name])  # damaged
             earlier = versions(self.names(), stem)
             scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self.root))
         except OSError as error:
             raise not_writable(self.root, error) from None
         try:
-            build(scratch, self.root / earlier[-1] if earlier else None)
+            build(scratch, self._previous(earlier))
             write_checks(scratch)
             _sync_files(scratch)
             mask = os.umask(0)
@@ -106,9 +117,24 @@ class LocalFolders:
             sync_folder(self.root)
         except OSError as error:
             raise not_writable(self.root, error) from error
+        except sqlite3.OperationalError as error:  # an artifact may be an SQLite file
+            raise not_writable(self.root, OSError(str(error))) from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        self.remove(earlier, trash=trash)
+        return earlier
+
+    def _previous(self, names: Sequence[str]) -> Path | None:
+        """Return the latest version, unless it contains anything but files and folders."""
+        try:
+            previous = self.open(names[-1]) if names else None
+            if previous is not None:
+                check_plain(previous)
+            return previous
+        except LibraryError:
+            return None
+
+    def _path(self, name: str) -> Path:
+        return below(self.root.parent, f"{self.root.name}/{name}")
 
     def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
         """Remove folders or move them to the trash. Readers never see partial folders."""
@@ -116,10 +142,10 @@ class LocalFolders:
             move_to_trash(self.root.parent, [f"{self.root.name}/{name}" for name in names])
             return
         for name in names:
-            hidden = self.root / f"{_SCRATCH}{secrets.token_hex(6)}"
-            with suppress(OSError):  # on Windows, a reader may have it open
-                os.rename(self.root / name, hidden)
-                shutil.rmtree(hidden, ignore_errors=True)
+            hidden = self._path(f"{_SCRATCH}{secrets.token_hex(6)}")
+            with suppress(OSError, LibraryError):  # on Windows, a reader may have it open
+                os.rename(self._path(name), hidden)
+                remove_tree(hidden)
 
 
 @dataclass(frozen=True)
@@ -147,8 +173,8 @@ class RemoteFolders:
         files = self.catalogue.artifact_files(name)
         return sum(piece.length for pieces in files.values() for piece in pieces)
 
-    def commit(self, stem: str, version: str, build: Build, *, trash: bool = False) -> None:
-        """Commit a version like `LocalFolders.commit`, but always delete earlier versions."""
+    def commit(self, stem: str, version: str, build: Build) -> list[str]:
+        """Commit a version like `LocalFolders.commit`, and delete earlier versions."""
         name, place = f"{stem}.{version}", f"{FOLDER}/{stem}"
         earlier = {
             other: self.catalogue.artifact_files(other)
@@ -173,14 +199,16 @@ class RemoteFolders:
             ) from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        self.files.remove(sorted(used - objects_of([files])))
+        unused = sorted(used - objects_of([files]))
+        self.catalogue.at_end(lambda: self.files.remove(unused))
+        return []
 
     def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
         """Remove folders; there is no trash for artifacts in an object store."""
         for name in names:
-            files = self.catalogue.artifact_files(name)
+            unused = sorted(objects_of([self.catalogue.artifact_files(name)]))
             self.catalogue.put_artifact_files(name, {}, instead_of=[name])
-            self.files.remove(sorted(objects_of([files])))
+            self.catalogue.at_end(partial(self.files.remove, unused))
 
 
 def versions(names: Iterable[str], stem: str) -> list[str]:
@@ -192,6 +220,27 @@ def versions(names: Iterable[str], stem: str) -> list[str]:
     ['kick.1', 'kick.3']
     """
     return [name for name in names if name.rpartition(".")[0] == stem]
+
+
+def left_over(catalogue: Catalogue, folders: LocalFolders | RemoteFolders) -> list[str]:
+    """Return versions of artifacts saved under a name that are not, or no longer, current.
+
+    An interrupted change leaves them. Their version contains a hyphen.
+    """
+    current = {f"{stem}.{version}" for stem, version in catalogue.artifact_versions().items()}
+    return [
+        name
+        for name in folders.names()
+        if "-" in name.rpartition(".")[2] and name.count(".") > 1 and name not in current
+    ]
+
+
+def check_plain(folder: Path) -> None:
+    """Raise `LibraryError` if a folder contains links, pipes, sockets or devices."""
+    for path in (folder, *folder.rglob("*")):
+        mode = path.lstat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise LibraryError(f"{path}: expected a file, found a link, a pipe or a device")
 
 
 def write_checks(folder: Path) -> None:
@@ -207,7 +256,8 @@ def write_checks(folder: Path) -> None:
                 checks[name.removesuffix(POINTER)] = None
             else:
                 checks[name] = [*file_checksum(path), page_checksum(path)[1]]
-    (folder / CHECKS).write_text(json.dumps(checks, sort_keys=True), encoding="utf-8")
+    with atomic_write(folder / CHECKS) as scratch:  # replaces a link instead of following it
+        scratch.write_text(json.dumps(checks, sort_keys=True), encoding="utf-8")
 
 
 def read_checks(folder: Folder) -> dict[str, tuple[int, ...] | None] | None:
@@ -236,6 +286,8 @@ def check_folder(folder: Folder, *, whole: bool = False) -> None:
     key, state = _state(folder)
     if not whole and _verified.get(key) == state:
         return
+    if isinstance(folder, Path):
+        check_plain(folder)
     if whole and isinstance(folder, RemoteFolder):
         folder.drop_local()  # the objects themselves are verified as they are fetched
     checks = read_checks(folder)

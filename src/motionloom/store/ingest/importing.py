@@ -28,8 +28,9 @@ from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.formats import FORMATS
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.root_carrier import hips_as_root
+from motionloom.motion.segment import plausible_rate
 from motionloom.parallel import Progress
-from motionloom.store.catalogue import IMPORTING, Catalogue
+from motionloom.store.catalogue import Catalogue
 from motionloom.store.catalogue_file import recovery_advice
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
 from motionloom.store.ingest.labels import Labeling, checked_labels, labeling
@@ -179,6 +180,7 @@ def import_motion(
     if len(motion) == 0:
         raise InvalidInput(f"motion {name!r} has no frames")
     given = None if labels is None else {name: checked_labels(labels)}
+    plausible_rate(motion.fps)
     motion = hips_as_root(motion)
     if library.fps is not None:
         motion = motion.resample(library.fps)
@@ -200,9 +202,10 @@ def import_motion(
                 sync_folder(library.files.local(FOLDER))
         except OSError as error:
             raise not_writable(library.path, error) from None
+        _remove_unlisted(library, entry)
         entry, skeleton = StoredSkeletons(library.catalogue).adopt(entry, skeleton)
         old = library.catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
-        remove_files(library.files, old)
+        remove_unused(library, old)
 
 
 def check_name(name: str) -> None:
@@ -222,19 +225,17 @@ def rename_motion(library: Store, entry: Entry, name: str) -> None:
             sync_folder(library.files.local(FOLDER))
     except OSError as error:
         raise not_writable(library.path, error) from None
+    _remove_unlisted(library, stored)
     stored, skeleton = StoredSkeletons(library.catalogue).adopt(stored, skeleton)
     old = library.catalogue.put(
         [stored], skeletons={stored.skeleton: skeleton}, remove=[entry.name],
         rename={entry.name: name},
     )  # fmt: skip
-    remove_files(library.files, old)
+    remove_unused(library, old)
 
 
 def sweep(library: Store) -> set[str]:
-    """Return the frame files in use, and move leftovers of a killed import to the trash.
-
-    Frame files without a motion are moved only if the catalogue lists motions and records an
-    interrupted import. This is not the case if the catalogue was lost, emptied or replaced.
+    """Return the frame files in use, and move partial files to the trash.
 
     Raises
     ------
@@ -242,19 +243,15 @@ def sweep(library: Store) -> set[str]:
         If the catalogue lists no motions although there are frame files, so it was lost.
     """
     files, catalogue = library.files, library.catalogue
-    opened = catalogue.identity()
     needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
-    interrupted = IMPORTING in catalogue.meta()
     there = frame_files(files)
     partial = {
         name for name in there if name.startswith(".")
     }  # never complete, so no motion is lost
     remove_files(files, sorted(partial))
     there -= partial
-    if not interrupted and not needed and there:
+    if not needed and there:
         raise LibraryError(f"{library.path}: {recovery_advice(library.path, len(there))}")
-    if interrupted and needed and catalogue.identity() == opened:
-        remove_files(files, sorted(there - needed))
     return there & needed
 
 
@@ -268,22 +265,19 @@ def frame_files(files: FileStore) -> set[str]:
 
 @contextmanager
 def interruptible(library: Store) -> Iterator[None]:
-    """Mark the catalogue while an import runs. A killed import leaves the mark behind.
+    """Remove files that an import wrote but did not list.
 
-    Files that this import wrote but did not list are removed. After an error such as a full disk,
-    they are deleted; files of a worker that was killed before it could report them are moved to the
-    trash. Nothing is removed if the marked catalogue has been replaced by another.
+    After an error such as a full disk, they are deleted; files of a worker that was killed before
+    it could report them are moved to the trash. Nothing is removed if the catalogue has been
+    replaced by another.
     """
     files, catalogue = library.files, library.catalogue
-    before = frame_files(files)
-    catalogue.set_meta(IMPORTING, "1")
-    marked = catalogue.identity()
+    before, opened = frame_files(files), catalogue.identity()
 
     def end(*, trash: bool) -> None:
         listed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
-        if catalogue.identity() == marked:
+        if catalogue.identity() == opened:
             remove_files(files, sorted(frame_files(files) - before - listed), trash=trash)
-        catalogue.remove_meta(IMPORTING)
 
     try:
         yield
@@ -291,6 +285,21 @@ def interruptible(library: Store) -> Iterator[None]:
         end(trash=False)
         raise
     end(trash=True)
+
+
+def _remove_unlisted(library: Store, entry: Entry) -> None:
+    """Remove the frame file of a new entry if the change fails, unless a motion uses it."""
+
+    def remove() -> None:
+        if not library.catalogue.rows("SELECT 1 FROM motions WHERE file = ?", (entry.file,)):
+            remove_files(library.files, [entry.file])
+
+    library.catalogue.at_end(remove, committed=False)
+
+
+def remove_unused(library: Store, names: Sequence[str]) -> None:
+    """Move frame files to the trash once the change that replaced them is committed."""
+    library.catalogue.at_end(lambda: remove_files(library.files, names))
 
 
 def remove_files(files: FileStore, names: Sequence[str], *, trash: bool = True) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from motionloom.errors import InvalidInput
-from motionloom.files import csv_rows, read_regular
+from motionloom.files import csv_cell_text, csv_rows, read_regular
 from motionloom.formats import FORMATS
 from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.settings import LabelRule
@@ -158,7 +158,7 @@ def _table_rows(path: Path, columns) -> list[tuple[str, tuple[str, ...]]]:
     width = max(key, *chosen) + 1
     filled = [row + [""] * (width - len(row)) for row in rows[1:]]
     return [
-        (row[key].strip(), tuple(row[column] for column in chosen))
+        (csv_cell_text(row[key].strip()), tuple(csv_cell_text(row[column]) for column in chosen))
         for row in filled
         if row[key].strip()
     ]

@@ -19,6 +19,7 @@ from motionloom.errors import InvalidInput
 from motionloom.formats import LEFT_OUT, MOTION_SUFFIXES, is_motion_file, way_out
 from motionloom.store.catalogue_file import FILE
 
+_DEEPEST = 200  # levels of folders below a given folder
 _COMPANIONS = {".amc": ".asf", ".gltf": ".bin"}
 
 
@@ -205,6 +206,7 @@ def _files_in(
     def note(error: OSError) -> None:
         unreadable.append((str(error.filename), error.strerror or str(error)))
 
+    top = str(folder).count(os.sep)
     result: list[Path] = []
     seen: set[tuple[int, int]] = set()
     for place, folders, files in os.walk(folder, onerror=note, followlinks=True):
@@ -215,6 +217,9 @@ def _files_in(
             folders.clear()
             continue
         seen.add(here)
+        if folders and place.count(os.sep) - top >= _DEEPEST:
+            unreadable.append((place, f"the folder is more than {_DEEPEST} levels deep"))
+            folders.clear()
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in files:
             file = Path(place, name)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import secrets
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
@@ -31,7 +32,10 @@ COOKIE = "motionloom_token"
 LARGEST_JSON = 8 << 20  # bytes of a request body; uploaded files have other limits
 BODY_SECONDS = 30  # maximum time between two parts of a body
 
-_FILES = ("/api/uploads/", "/api/dance/music/")  # uploaded files, which have other limits
+# Uploaded files, which have other limits.
+_FILES = ("/api/uploads/", "/api/dance/music/", "/api/characters/")
+# A host and a port, and nothing else: it becomes part of the Content-Security-Policy.
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 _OWN_SITES = ("same-origin", "none")  # the page itself, or an address typed by the user
 
@@ -82,7 +86,8 @@ class AccessControl:
 
     def _refusal(self, scope: Scope, headers: Headers) -> str | None:
         host = headers.get("host", "")
-        if len(headers.getlist("host")) != 1 or not self._answers_to(_name(host)):
+        valid = len(headers.getlist("host")) == 1 and _HOST.fullmatch(host)
+        if not valid or not self._answers_to(_name(host)):
             return f"this server does not accept the host name {host[:80]!r}"
         for origin in headers.getlist("origin"):
             if _place(origin) != host:

@@ -11,12 +11,11 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from motionloom.configuration import user_settings
 from motionloom.errors import InvalidInput, MissingExtra
-from motionloom.files import read_regular
+from motionloom.studio.server.announcement import announced
 from motionloom.studio.server.limits import timed_protocol
 from motionloom.studio.server.security import LOCAL_NAMES
 from motionloom.studio.state.library_choice import LibraryChoice, remember
@@ -50,10 +49,9 @@ def serve(
     port : int
         Port; 0 selects a free port.
     token : str or False, optional
-        Token that every request must contain; the printed address includes it. Default: a generated
-        token, new at each start unless `host` is a loopback address; then the user has one fixed
-        token. False: no token is required, so every user of this machine can read and change the
-        library; allowed only on loopback addresses.
+        Token that every request must contain; the printed address includes it. Default: a new
+        token at each start. False: no token is required, so every user of this machine can read and
+        change the library; allowed only on loopback addresses.
     names : tuple of str
         Additional host names to accept, for example behind a proxy.
     open_browser : bool
@@ -99,11 +97,6 @@ def serve(
     answered = frozenset(map(str.lower, (*LOCAL_NAMES, shown, *names)))
     app = create_app(opened, names=answered, token=token, choice=choice)
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
-    report(f"motionloom studio: {address}")
-    if missing_page():
-        report(missing_page())
-    if open_browser:
-        threading.Timer(0.5, webbrowser.open, [address]).start()
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -120,10 +113,22 @@ def serve(
         # Responses cut short during shutdown are not errors.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await close(sockets)
+        private.close()  # here, because uvicorn ends the process with the signal it received
 
     server.shutdown = shutdown  # type: ignore[method-assign]
-    with suppress(KeyboardInterrupt):  # uvicorn re-raises Ctrl-C after closing
-        server.run(sockets=[listening])
+    with ExitStack() as private:
+        page = private.enter_context(announced(f"http://{_own_name(host)}:{port}", token))
+        report(f"motionloom studio: {address}")
+        if missing_page():
+            report(missing_page())
+        if open_browser and (page or token is None):
+            # The browser's command line is public, so it has no token.
+            place = page.as_uri() if page else address
+            threading.Timer(0.5, webbrowser.open, [place]).start()
+        elif open_browser:
+            report("copy this address to a browser; the settings folder is not private")
+        with suppress(KeyboardInterrupt):  # uvicorn re-raises Ctrl-C after closing
+            server.run(sockets=[listening])
 
 
 def _is_local(host: str) -> bool:
@@ -141,35 +146,12 @@ def _checked_token(token: str | bool | None, *, local: bool) -> str | None:
             )
         return None
     if token is None or token is True:
-        return _own_token() if local else secrets.token_urlsafe(24)
+        return secrets.token_urlsafe(24)
     if not _TOKEN.fullmatch(token):
         raise InvalidInput(
             "token must consist of letters, digits and - . _ ~, and must not be empty"
         )
     return token
-
-
-def _own_token() -> str:
-    """Return the user's token on this machine, saved so that open pages survive a restart."""
-    place = user_settings().with_name("studio-token")
-    try:
-        status = place.lstat()
-        kept = read_regular(place, largest=1000).decode().strip()
-        private = os.name != "posix" or (status.st_uid == os.getuid() and not status.st_mode & 0o77)
-        if private and len(kept) >= 32 and _TOKEN.fullmatch(kept):
-            return kept
-    except (OSError, ValueError):
-        pass
-    made = secrets.token_urlsafe(24)
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.unlink(missing_ok=True)
-        handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w") as file:
-            file.write(made)
-    except OSError:
-        pass  # the token is valid only until the server stops
-    return made
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -178,6 +160,8 @@ def _listen(host: str, port: int) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
     if os.name == "posix":  # on Windows it would let two servers share a port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    elif hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # nobody else may take over the port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
     try:
         listening.bind((host, port))
         listening.listen(128)
@@ -195,3 +179,10 @@ def _shown_name(host: str) -> str:
     if host in _ANYWHERE:
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
+
+
+def _own_name(host: str) -> str:
+    """Return the host name under which programs on this machine connect."""
+    if host in _ANYWHERE:
+        return "[::1]" if ":" in host else "127.0.0.1"
+    return _shown_name(host)

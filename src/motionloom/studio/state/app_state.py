@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +38,9 @@ _FEWER = {
 }  # kinds whose values take many megabytes
 # Kinds that depend on all motions and labels.
 _LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "matching")
+# Kinds that are saved in the library under a name.
+_SAVED = ("parametric", "movements")
+_CLOCK_STEP = 50_000_000  # nanoseconds
 
 
 # Kinds of changes: motions of the library, their labels, saved artifacts, jobs, or the library
@@ -72,6 +77,9 @@ class AppState:
         self._computing: dict[tuple, threading.Lock] = {}
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
+        self._stamp: tuple = ()  # of the catalogue, when `_seen` was read
+        self._seen: tuple[str, tuple] | None = None  # motions and labels, and saved artifacts
+        self._changes = 0  # of motions and labels
 
     @property
     def is_open(self) -> bool:
@@ -112,8 +120,11 @@ class AppState:
                 if key in self._cache:
                     return self._cache[key]
             try:
+                changes = self._changes
                 value = compute()
                 with self._lock:
+                    if key[0] in _LIBRARY_WIDE and changes != self._changes:
+                        return value  # not kept, because it is out of date
                     self._cache[key] = value
                     same_kind = [other for other in self._cache if other[0] == key[0]]
                     for oldest in same_kind[: -_FEWER.get(key[0], _CACHED)]:
@@ -147,10 +158,50 @@ class AppState:
             for key in [key for key in self._cache if matches(key)]:
                 del self._cache[key]
 
+    def stamp(self) -> tuple:
+        """Return a value that differs after each change of the library by any process."""
+        if self._library is None:
+            return ()
+        catalogue = self._library.store.catalogue
+        try:
+            # Never open the file here: closing it would release the locks of SQLite.
+            status = os.stat(catalogue.folder / catalogue.file)
+        except OSError:
+            return ()
+        return status.st_ino, status.st_size, status.st_mtime_ns
+
+    @property
+    def followed(self) -> tuple:
+        """The stamp of the library at the last call of `follow`."""
+        return self._stamp
+
+    def follow(self) -> None:
+        """Notice what other processes have changed in the library since the last call."""
+        stamp = self.stamp()
+        if stamp == self._stamp or self._library is None:
+            return
+        store = self._library.store
+        saved = tuple(store.catalogue.rows("SELECT stem, version FROM artifacts ORDER BY stem"))
+        seen = (store.digest(), saved)
+        # The clock of a file system has steps: another change could get the same time.
+        settled = not stamp or time.time_ns() - stamp[2] > _CLOCK_STEP
+        with self._lock:
+            before, self._seen, self._stamp = self._seen, seen, stamp if settled else ()
+        if before is not None and before[0] != seen[0]:
+            self.notify("motions")
+        if before is not None and before[1] != seen[1]:
+            self.invalidate(lambda key: key[0] in _SAVED)
+            self.notify("kept")
+
     def notify(self, change: Change) -> None:
         """Notify all windows of a change; new motions or labels also invalidate cached values."""
         if change in ("motions", "labels"):
+            with self._lock:
+                self._changes += 1
             self.invalidate(lambda key: key[0] in _LIBRARY_WIDE)
+            if self._seen is not None and self._library is not None:
+                # Windows hear of this change once, not again from `follow`.
+                self._seen = (self._library.store.digest(), self._seen[1])
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:

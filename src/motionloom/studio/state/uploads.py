@@ -11,16 +11,16 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-import shutil
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.files import is_reserved
+from motionloom.files import is_reserved, remove_tree
 from motionloom.formats import MOTION_SUFFIXES
 from motionloom.library import is_companion, writer_lock
 
@@ -32,6 +32,7 @@ LARGEST_FILE = 512 << 20  # bytes; about an hour of a 60-joint BVH at 120 Hz
 LARGEST_BATCH = 8 << 30
 MOST_FILES = 20_000  # per batch
 MOST_BATCHES = 16  # at once
+IDLE_SECONDS = 300.0  # time after which a batch without new data is deleted
 # A USD file can reference other files on this machine, which the USD library would read.
 _REFUSED = (".usd", ".usda", ".usdc")
 _LONGEST_PART, _LONGEST_NAME, _DEEPEST = 200, 1000, 24
@@ -54,17 +55,31 @@ class Uploads:
         self._folder: Path | None = None
 
     def begin(self) -> UploadBatch:
-        """Start a new, empty batch."""
+        """Start a new, empty batch; abandoned batches are deleted."""
         with self._lock:
+            self._expire()
             if len(self._batches) >= MOST_BATCHES:
                 raise InvalidInput(
-                    f"{MOST_BATCHES} imports are in progress; wait for one to finish, or stop one"
+                    f"{MOST_BATCHES} imports are in progress; wait for one to finish, or stop one "
+                    f"(GET and DELETE /api/uploads). After {IDLE_SECONDS:g} s without data, an "
+                    f"import is deleted"
                 )
             key = secrets.token_urlsafe(12)
             folder = self._own_folder() / f"batch-{key}"
             _make_folder(folder)
             self._batches[key] = UploadBatch(key, folder)
             return self._batches[key]
+
+    def batches(self) -> list[UploadBatch]:
+        """Return the batches that are not imported yet, oldest first; delete abandoned ones."""
+        with self._lock:
+            self._expire()
+            return list(self._batches.values())
+
+    def _expire(self) -> None:
+        for batch in [batch for batch in self._batches.values() if batch.idle > IDLE_SECONDS]:
+            del self._batches[batch.key]
+            batch.remove()
 
     def __getitem__(self, key: str) -> UploadBatch:
         with self._lock:
@@ -85,7 +100,7 @@ class Uploads:
             self._batches.clear()
             self._locks.close()  # close first, because some systems cannot delete an open file
             if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+                remove_tree(self._folder)
                 self._folder = None
         try:
             self._root.rmdir()  # if no other server uses it
@@ -94,6 +109,10 @@ class Uploads:
 
     def _own_folder(self) -> Path:
         """Return this server's folder; on first use, create it and delete abandoned folders."""
+        if self._folder is not None and not self._folder.is_dir():
+            self._locks.close()  # the library was replaced on disk, and the folder went with it
+            self._batches.clear()
+            self._folder = None
         if self._folder is None:
             _make_folder(self._root, exist_ok=True)
             for other in self._root.iterdir():
@@ -115,6 +134,26 @@ class UploadBatch:
         _make_folder(self.folder)
         self.files = self.motions = self.size = 0
         self._lock = threading.Lock()
+        self._in_use = 0  # files being received, and imports
+        self._used = time.monotonic()
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the last data arrived; 0 while a file is received or imported."""
+        with self._lock:
+            return 0.0 if self._in_use else time.monotonic() - self._used
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep the batch from expiring during the ``with`` block."""
+        with self._lock:
+            self._in_use += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._in_use -= 1
+                self._used = time.monotonic()
 
     def open(self, name: str) -> UploadedFile:
         """Open a new file of the batch; `name` may contain folders, with forward slashes."""
@@ -176,7 +215,7 @@ class UploadBatch:
 
     def remove(self) -> None:
         """Delete the files of the batch."""
-        shutil.rmtree(self.folder.parent, ignore_errors=True)
+        remove_tree(self.folder.parent)
 
     def _shown(self, text: str) -> str:
         """Replace temporary paths in a message with the original file names."""
@@ -194,10 +233,13 @@ class UploadedFile:
         self._complete = False
 
     def __enter__(self) -> UploadedFile:
+        self._use = self._batch.in_use()
+        self._use.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+        self._use.__exit__(None, None, None)
         if not self._complete:
             self._path.unlink(missing_ok=True)
             self._batch.uncount(self._path, self._counted)
@@ -294,7 +336,7 @@ def _remove_abandoned(folder: Path) -> None:
             pass
     except LibraryError:
         return  # the server is still running
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
 
 
 def _write_error(name: str, error: OSError) -> InvalidInput:

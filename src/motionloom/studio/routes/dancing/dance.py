@@ -43,7 +43,7 @@ MAX_MUSIC = (
     24 << 20
 )  # bytes of a music file: four minutes of CD audio, or hours of compressed audio
 _MAX_SECONDS = 300.0  # per dance, which is sent in one response
-_MAX_TUNE_SECONDS = 600.0  # per generated tune: 26 MB of sound
+_MAX_TUNE_SECONDS = 600.0  # of sound of a tune or a score: 26 MB
 _MEDIA = {".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac"}
 
 
@@ -266,7 +266,8 @@ def music_of(state: AppState, key: str) -> LoadedMusic:
 def wav_bytes(music: Music) -> bytes:
     """Synthesize the notes and beats of a piece of music, and return them as a WAV file."""
     with tempfile.TemporaryDirectory() as folder:
-        return write_sound(music, Path(folder) / "sound.wav").read_bytes()
+        seconds = min(music.seconds, _MAX_TUNE_SECONDS)  # a score of 50 bytes can last hours
+        return write_sound(music, Path(folder) / "sound.wav", seconds=seconds).read_bytes()
 
 
 def _takes(request: ChoreographyRequest, state: AppState) -> Iterator[list[str]]:

@@ -36,6 +36,15 @@ class BatchInfo(BaseModel):
     largest_file: int = LARGEST_FILE
 
 
+class BatchStatus(BaseModel):
+    """A batch that is not imported yet; `idle` is the time without data, in seconds."""
+
+    id: str
+    files: int
+    bytes: int
+    idle: float
+
+
 class FailedFile(BaseModel):
     """A file that could not be imported."""
 
@@ -72,15 +81,27 @@ async def upload(filename: str, request: Request, state: State) -> ImportResult:
     """Import a single file from the request body; its file name extension determines the format."""
     batch = await run_in_threadpool(state.uploads.begin)
     try:
-        await _receive(batch, filename, request)
-        if not batch.motions:
-            raise InvalidInput(f"{filename} is not a complete motion; upload its whole folder")
-        result = await run_in_threadpool(_import, state, batch, ImportOptions(), lambda steps: None)
+        with batch.in_use():
+            await _receive(batch, filename, request)
+            if not batch.motions:
+                raise InvalidInput(f"{filename} is not a complete motion; upload its whole folder")
+            result = await run_in_threadpool(
+                _import, state, batch, ImportOptions(), lambda steps: None
+            )
     finally:
         state.uploads.finish(batch.key).remove()
     if result.failed:
         raise InvalidInput(f"{filename}: {result.failed[0].reason}")
     return result
+
+
+@router.get("")
+def batches(state: State) -> list[BatchStatus]:
+    """List the batches that are not imported yet."""
+    return [
+        BatchStatus(id=batch.key, files=batch.files, bytes=batch.size, idle=batch.idle)
+        for batch in state.uploads.batches()
+    ]
 
 
 @router.post("")

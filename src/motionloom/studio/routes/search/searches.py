@@ -216,7 +216,7 @@ def _method(name: str) -> SearchMethod:
         whole_clips=whole_clips,
         # A match web covers only the takes of the library, not mirrored queries.
         mirrors=not isinstance(method, MatchWeb),
-        # dtw ranks by movement and then filters; lazy and web search within the threshold.
+        # With dtw, the page filters matches by the threshold; other methods search again.
         threshold_filters=whole_clips or isinstance(method, Dtw),
     )
 

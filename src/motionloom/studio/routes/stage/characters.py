@@ -13,6 +13,8 @@ from __future__ import annotations
 import hashlib
 import io
 import tempfile
+import threading
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,6 +46,9 @@ BODY = "character-"  # prefix of the body key of a character
 _MAX_BYTES = 64 << 20
 _MAX_VERTICES = 300_000
 _MAX_PIXELS = 1 << 26  # per texture
+_MAX_ALL_PIXELS = 1 << 28  # of all textures of a character, which are decoded one at a time
+_TEXTURE_SIDE = 4096  # pixels; larger textures are reduced
+_decoding = threading.Lock()  # one texture at a time: the largest takes 400 MB
 _PAINT = (0.62, 0.66, 0.72)  # used if the file does not define a color
 
 
@@ -149,7 +154,8 @@ def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter
     path.write_bytes(data)
     try:
         motion = load_character(path)
-        mesh = _merged(gltf.character.meshes(path, motion.skeleton))
+        parts = gltf.character.meshes(path, motion.skeleton, max_vertices=_MAX_VERTICES)
+        mesh = _merged(parts)
         if state.library.names:  # raises if takes cannot be retargeted to it
             state.library[state.library.names[0]][:2].retarget(motion)
     except MotionloomError as error:  # hide the path of the temporary file
@@ -165,14 +171,10 @@ def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter
 
 def _merged(meshes: Sequence[SkinnedMesh]) -> dict[str, Any]:
     """Merge all meshes into one, in the first mesh's bind pose, with a color per vertex."""
-    count = sum(len(mesh.vertices) for mesh in meshes)
-    if count > _MAX_VERTICES:
-        raise InvalidInput(
-            f"a character may have at most {_MAX_VERTICES:,} vertices; got {count:,}"
-        )
     bind = meshes[0].bind
     first = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
     bound = [_bound(mesh, bind) for mesh in meshes]
+    colors = _all_colors(meshes)
     return {
         "vertices": np.concatenate([vertices for vertices, _ in bound]),
         "normals": np.concatenate([normals for _, normals in bound]),
@@ -185,7 +187,7 @@ def _merged(meshes: Sequence[SkinnedMesh]) -> dict[str, Any]:
         "joints": np.concatenate([mesh.joints for mesh in meshes]).astype(np.int32),
         "weights": np.concatenate([mesh.weights for mesh in meshes]),
         "unbind": np.linalg.inv(bind)[:, :3].astype(np.float32),
-        "colors": np.concatenate([_colors(mesh) for mesh in meshes]),
+        "colors": np.concatenate(colors),
     }
 
 
@@ -205,33 +207,55 @@ def _bound(mesh: SkinnedMesh, bind: NDArray) -> tuple[NDArray, NDArray]:
     return vertices, normals
 
 
-def _colors(mesh: SkinnedMesh) -> NDArray[np.float32]:
-    """Return linear colors (V, 3): material color times texture at each vertex."""
-    look = mesh.material
-    paint = np.array(_PAINT if look is None else look.color, np.float32)
-    color = np.tile(paint, (len(mesh.vertices), 1))
-    if look is None or look.texture is None or mesh.uvs is None:
-        return color
-    pixels = _image(look.texture)
-    if pixels is None:
-        return color
+def _all_colors(meshes: Sequence[SkinnedMesh]) -> list[NDArray[np.float32]]:
+    """Return the linear colors (V, 3) of each mesh: material color times texture at each vertex."""
+    colors: list[NDArray[np.float32]] = []
+    textured: dict[bytes, list[tuple[int, NDArray]]] = defaultdict(list)
+    for number, mesh in enumerate(meshes):
+        look = mesh.material
+        paint = np.array(_PAINT if look is None else look.color, np.float32)
+        colors.append(np.tile(paint, (len(mesh.vertices), 1)))
+        if look is not None and look.texture is not None and mesh.uvs is not None:
+            textured[look.texture].append((number, mesh.uvs))
+    left = _MAX_ALL_PIXELS
+    for texture, users in textured.items():  # each is decoded once, for all of its meshes
+        pixels, count = _image(texture, min(_MAX_PIXELS, left))
+        left -= count
+        if pixels is not None:
+            for number, uvs in users:
+                colors[number] *= _at_vertices(pixels, uvs)
+    return colors
+
+
+def _at_vertices(pixels: NDArray[np.uint8], uvs: NDArray) -> NDArray[np.float32]:
+    """Return the linear color (V, 3) of a texture at each vertex."""
     height, width = pixels.shape[:2]
-    u, v = np.mod(np.nan_to_num(mesh.uvs), 1.0).T
-    srgb = pixels[
-        np.minimum((v * height).astype(int), height - 1),
-        np.minimum((u * width).astype(int), width - 1),
-    ]
-    return color * np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    u, v = np.mod(np.nan_to_num(uvs), 1.0).T
+    rows = np.minimum((v * height).astype(int), height - 1)
+    columns = np.minimum((u * width).astype(int), width - 1)
+    srgb = pixels[rows, columns].astype(np.float32) / np.float32(255.0)
+    return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
 
 
-def _image(data: bytes) -> NDArray[np.float32] | None:
-    """Return the pixels (H, W, 3), from 0 to 1, of a PNG or JPEG file, or None if invalid."""
+def _image(data: bytes, most: int) -> tuple[NDArray[np.uint8] | None, int]:
+    """Return the pixels (H, W, 3) of a PNG or JPEG file, or None, and how many were decoded.
+
+    Files that are damaged or have more than `most` pixels give None.
+    """
     from PIL import Image
 
+    count = 0
     try:
-        with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as image:
-            if image.width * image.height > _MAX_PIXELS:
-                return None
-            return np.asarray(image.convert("RGB"), np.float32) / 255.0
+        with _decoding, Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as image:
+            if image.width * image.height > most:
+                return None, 0
+            count = image.width * image.height
+            side = _TEXTURE_SIDE
+            image.draft("RGB", (side, side))  # decodes large JPEG files at a smaller size
+            reduced = (min(image.width, side), min(image.height, side))
+            if image.size == reduced:
+                return np.asarray(image.convert("RGB")), count
+            smaller = image.resize(reduced, Image.Resampling.NEAREST)
+            return np.asarray(smaller.convert("RGB")), count
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return None
+        return None, count
