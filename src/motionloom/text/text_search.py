@@ -260,7 +260,7 @@ def _unknown_words(
 def constraints(words: Collection[str]) -> set[str]:
     """Return the words of a query part that are constraints: sides, directions, numbers.
 
-    A word is no constraint if its opposite is also requested.
+    A word is not a constraint if its opposite is also requested.
 
     Examples
     --------
@@ -320,7 +320,7 @@ class _Agreement:
         for event, part in chain:
             broken |= self.differs(event, part)
             met |= _same_action(event, part) and bool(constraints(part.words) & event.words)
-        if not chain:  # only names and labels can tell
+        if not chain:  # only names and labels are available
             sides = {word for word in asked if word in OPPOSITES}
             met = bool(sides & self.named)
             broken = {OPPOSITES[word] for word in sides} & self.named if not met else set()
@@ -337,8 +337,8 @@ def _same_action(event: IndexedEvent, part: QueryPart) -> bool:
 
 def _count(event: IndexedEvent) -> int:
     """Return how often an event repeats, from its caption."""
-    found = re.search(r"(\w+)(?: times)?$", event.text)
-    return _TIMES.get(found[1], 1) if found else 1
+    repeats = re.search(r"(\w+)(?: times)?$", event.text)
+    return _TIMES.get(repeats[1], 1) if repeats else 1
 
 
 def rank(
