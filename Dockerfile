@@ -1,10 +1,12 @@
 # motionloom with the studio, FBX, USD, sound files and Dask: docker build -t motionloom .
-# The first stage builds the wheel with the studio's page; the second has no compiler and no Node.
+# The first stage builds the wheel with the studio's page and compiled kernels, for which it needs the
+# packages of the image; the second has no Node.
 # The base image is named by its digest, and all packages by their hashes (`make lock` renews them).
 FROM python:3.13.14-slim-bookworm@sha256:67a1e1f215ccda113cfc024e8639049257e88f273898f595b61476d128d387e8 AS build
 WORKDIR /source
 COPY packaging/image packaging/image
-RUN pip install --no-cache-dir --require-hashes --only-binary :all: --requirement packaging/image/build.txt
+RUN pip install --no-cache-dir --require-hashes --only-binary :all: \
+    --requirement packaging/image/build.txt --requirement packaging/image/requirements.txt
 COPY . .
 RUN python -m build --wheel --no-isolation --outdir /wheels
 

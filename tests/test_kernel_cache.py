@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from numba.core.registry import cpu_target
 
 from motionloom import kernel_cache
 from motionloom.kernels import compile_listed, compiled_signatures, kernel, kernels
@@ -139,6 +141,62 @@ def test_a_cache_that_can_only_be_read_is_copied_from(tmp_path, called, monkeypa
     shutil.rmtree(own)
     assert called(tmp_path, image) == (3.0, 0)
     assert not list((own / "motionloom" / "kernels").iterdir())
+
+
+@pytest.fixture
+def built(tmp_path, called, monkeypatch):
+    """A function that puts compiled kernels where a wheel has them, for a target and its needs."""
+    write_module(tmp_path, 2.0)
+    called(tmp_path, tmp_path / "builder")
+    folder = (tmp_path / "builder").rename(tmp_path / "compiled")
+    monkeypatch.setattr(kernel_cache, "BUILT", folder)
+
+    def build(needs):
+        target = cpu_target.target_context.codegen().magic_tuple()
+        (folder / "target.json").write_text(json.dumps({"target": target, "needs": needs}))
+        kernel_cache.built_target.cache_clear()
+        return folder
+
+    yield build
+    kernel_cache.built_target.cache_clear()
+
+
+def test_kernels_of_the_wheel_are_not_compiled_again(tmp_path, called, built):
+    built([])
+    assert called(tmp_path, tmp_path / "cache") == (5.0, 0)
+
+
+def test_kernels_of_the_wheel_are_not_used_on_a_processor_that_lacks_a_feature(
+    tmp_path, called, built
+):
+    built(["no such feature"])
+    assert called(tmp_path, tmp_path / "cache") == (5.0, 2)
+
+
+def test_kernels_of_the_wheel_are_not_used_if_they_are_damaged(tmp_path, called, built):
+    for file in built([]).glob("*/*.nbc"):
+        file.write_bytes(file.read_bytes()[:-9] + b"\0" * 9)
+    assert called(tmp_path, tmp_path / "cache") == (5.0, 2)
+
+
+def test_kernels_of_the_wheel_are_not_used_if_their_source_changes(tmp_path, called, built):
+    built([])
+    write_module(tmp_path, 3.0)
+    assert called(tmp_path, tmp_path / "cache") == (7.0, 2)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"target": 3, "needs": []}', '{"target": []}'])
+def test_a_damaged_target_is_ignored(tmp_path, called, built, text):
+    (built([]) / "target.json").write_text(text)
+    assert called(tmp_path, tmp_path / "cache") == (5.0, 2)
+
+
+def test_compiling_is_announced_once(tmp_path, called, caplog, monkeypatch):
+    monkeypatch.setattr(kernel_cache._one_writer, "next_line", 0.0)
+    write_module(tmp_path, 2.0)
+    called(tmp_path, tmp_path / "cache")
+    called(tmp_path, tmp_path / "cache")
+    assert caplog.messages == ["compiling kernels, only once on this computer: 0 %"]
 
 
 def test_kernels_that_nobody_has_used_for_long_are_removed(tmp_path):

@@ -192,7 +192,8 @@ def test_the_command_judges_and_writes_a_page(sets, tmp_path):
     assert answer["clips"]["default"] == "statistics" and answer["page"] == str(page)
     score = answer["clips"]["sets"]["small"]["methods"]["statistics"]
     assert score["score"] == 1.0 and score["setting"] == "default"
-    assert set(answer["clips"]["mean"]) == {"statistics", "dtw-angles"}
+    names = {"statistics", "dtw-angles"}
+    assert set(answer["clips"]["mean"]) == names | {f"{name} (plain)" for name in names}
     assert answer["queries"]["sets"]["kicks"]["items"] == 2
     text = page.read_text(encoding="utf-8")
     assert "| `statistics` (the default) | **1.000** (1.00-1.00) |" in text

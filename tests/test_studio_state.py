@@ -53,6 +53,43 @@ def test_only_the_latest_few_of_a_kind_are_kept(state):
     assert len(state.cached_keys) < 30
 
 
+def test_changes_of_other_processes_are_followed(state):
+    """Nothing stale is answered, and windows hear of each change once."""
+    walk, heard = ml.demo.clip("walk")[:20], []
+    state.library.add_motion(walk, name="walk")
+    state.follow()
+    with ml.Library(state.library.path) as other, state.listening(heard.append):
+        state.cached(("family", "a"), lambda: "before")
+        state.cached(("parametric", "kick"), lambda: "before")
+        state.follow()
+        assert heard == []
+        other.add_motion(walk, name="jog")
+        assert state.stamp() != state.followed
+        state.follow()
+        state.follow()
+        assert heard == ["motions"]
+        wait_until(lambda: state.follow() or state.stamp() == state.followed, "the clock has moved")
+        assert state.cached(("family", "a"), lambda: "after") == "after"
+        assert state.cached(("parametric", "kick"), lambda: "after") == "before"
+        other.labels["walk"] = ["calm"]
+        state.follow()
+        state.library.labels["walk"] = ["quick"]
+        state.notify("labels")  # as the route does
+        state.follow()
+        assert heard == ["motions", "motions", "labels"]
+        other.beats.set("walk", times=[0.1, 0.4])
+        state.follow()
+        assert "parametric" not in {key[0] for key in state.cached_keys}
+
+        def slow():
+            other.remove("jog")
+            state.follow()  # another request notices it
+            return "out of date"
+
+        assert state.cached(("family", "b"), slow) == "out of date"
+        assert state.cached(("family", "b"), lambda: "current") == "current"
+
+
 def test_what_could_not_be_made_leaves_nothing(state):
     def fails():
         raise InvalidInput("it cannot be")

@@ -147,6 +147,38 @@ def test_a_tune_has_an_end_and_a_seed(client, tune, words):
     assert answer.status_code == 422 and words in answer.text
 
 
+def test_answers_are_computed_again_if_the_library_changes_meanwhile(library):
+    """A motion that a search has found may be removed by another process before it is read."""
+    calls = []
+
+    def failing(times: int, kind: str) -> list[str]:
+        calls.append(kind)
+        if len(calls) > times:
+            return calls
+        if kind != "unchanged":
+            with ml.Library(library.path) as other:
+                other.labels["walk"] = [f"{kind} {len(calls)}"]
+        if kind == "KeyError":
+            raise KeyError("third")
+        return library["third"]
+
+    app = create_app(library)
+    app.add_api_route("/api/failing", failing)
+    app.router.routes.insert(0, app.router.routes.pop())
+    with TestClient(app, base_url="http://localhost") as client:
+        for times, kind, status, tries in (
+            (1, "removed", 200, 2),
+            (3, "KeyError", 200, 4),
+            (9, "removed", 503, 4),
+            (9, "unchanged", 404, 1),
+        ):
+            calls.clear()
+            answer = client.get("/api/failing", params={"times": times, "kind": kind})
+            assert (answer.status_code, len(calls)) == (status, tries), kind
+        assert "keep changing" not in answer.text
+        library.labels["walk"] = []
+
+
 def test_work_is_limited_and_the_rest_is_answered(library, monkeypatch):
     app = create_app(library)
     going, most, go = [], [], threading.Event()

@@ -9,12 +9,19 @@ the sources.
 
 Cached files are executed, so folders that other users can write to are not used. If the chosen
 folder is readable but not writable, as in a container image, its files are copied.
+
+A wheel contains kernels that were compiled when it was built, for a level of processors
+(``build_kernels.py``). They are used where the cache has none, if they are whole and the processor
+has all features of the level.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
+import json
+import logging
+import math
 import os
 import shutil
 import sys
@@ -30,8 +37,9 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import numba
+from llvmlite import binding
 from numba.core import event
-from numba.core.caching import UserWideCacheLocator
+from numba.core.caching import IndexDataCacheFile, UserWideCacheLocator
 
 from motionloom.configuration import user_cache
 from motionloom.files import atomic_write
@@ -47,8 +55,11 @@ if _BLAS not in sys.modules:
     del sys.modules[_BLAS]
 
 DAY = 86400.0
+BUILT = Path(__file__).with_name("compiled")  # kernels of the wheel
 KEPT_DAYS = 90  # days since the last use after which a kernel is removed
 _SEAL = "checksums"
+_LINE_SECONDS = 5.0  # between two lines about compiling
+_log = logging.getLogger("motionloom")
 _compiling = threading.Lock()
 
 
@@ -72,9 +83,42 @@ def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Ca
         before = config.CACHE_LOCATOR_CLASSES
         config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator"
         try:
-            return numba.njit(cache=True, **options)(function)
+            compiled: Any = numba.njit(cache=True, **options)(function)
         finally:
             config.CACHE_LOCATOR_CLASSES = before
+    built = BUILT / name
+    if built_target() is not None and built.is_dir() and _is_whole(built):
+        cache = compiled._cache
+        files = IndexDataCacheFile(str(built), cache._impl.filename_base, "")
+        cache._cache_file.load = functools.partial(_load, cache._cache_file.load, files)
+    return compiled
+
+
+def _load(cached: Callable, built: IndexDataCacheFile, key: tuple) -> Any:
+    """Return the compiled code of a key from the cache or, if it has none, from the wheel.
+
+    A key consists of the argument types, the target of the compiler, and digests of the function.
+    """
+    code = cached(key)
+    return built.load((key[0], built_target(), key[2])) if code is None else code
+
+
+@functools.cache
+def built_target() -> tuple | None:
+    """Return the target of the kernels in the wheel, or None if this processor cannot run them.
+
+    Code for another processor than this one's is not used if the user has named one
+    (``NUMBA_CPU_NAME``).
+    """
+    config: Any = numba.config
+    try:
+        built = json.loads((BUILT / "target.json").read_text(encoding="utf-8"))
+        target, needed = tuple(map(str, built["target"])), built["needs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    features = binding.get_host_cpu_features()
+    fits = target[0] == binding.get_process_triple() and all(features.get(f) for f in needed)
+    return target if fits and config.CPU_NAME is None else None
 
 
 class Locator(UserWideCacheLocator):
@@ -117,9 +161,15 @@ class _OneWriter(event.Listener):
 
     def __init__(self) -> None:
         self._held: dict[int, tuple[int, Path]] = {}  # lock file and folder of each thread
+        self.next_line = 0.0  # time at which compiling is announced again
 
     def on_start(self, event: event.Event) -> None:
-        pass
+        if event.kind == "numba:compile" and time.monotonic() >= self.next_line:
+            folder = getattr(event.data["dispatcher"].py_func, "kernel_folder", None)
+            if folder is not None:
+                self.next_line = time.monotonic() + _LINE_SECONDS
+                share = _compiled_share(folder.parent)
+                _log.warning("compiling kernels, only once on this computer: %.0f %%", 100 * share)
 
     def on_end(self, event: event.Event) -> None:
         thread = threading.get_ident()
@@ -139,6 +189,14 @@ class _OneWriter(event.Listener):
             os.close(handle)
 
 
+def _compiled_share(parent: Path) -> float:
+    """Return the share of the listed kernels that have a folder in the cache."""
+    listed = Path(__file__).with_name("kernel_signatures.txt").read_text(encoding="utf-8")
+    wanted = {line.partition(" ")[0] for line in listed.splitlines() if not line.startswith("#")}
+    there = {folder.name.rpartition("-")[0] for folder in parent.iterdir()}
+    return len(wanted & there) / len(wanted)
+
+
 def _lock(handle: int) -> None:
     """Lock an open file, waiting if necessary. Closing the file releases the lock."""
     if os.name == "nt":
@@ -149,6 +207,11 @@ def _lock(handle: int) -> None:
         import fcntl
 
         fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def compile_silently() -> None:
+    """Do not announce that kernels are compiled, because the caller shows its progress."""
+    _one_writer.next_line = math.inf
 
 
 _one_writer = _OneWriter()

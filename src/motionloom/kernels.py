@@ -31,6 +31,7 @@ import numpy as np
 # Time that NumPy equivalents may take in one process before Numba is loaded, in nanoseconds. This
 # is about the time to import Numba and load a few cached kernels.
 SMALL = 500_000_000
+_CALL = 500_000  # nanoseconds that a NumPy equivalent takes for an empty array
 # Raised if the disk is full or a cached file is damaged, but never by compiled functions.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
@@ -196,7 +197,7 @@ def _is_small(args: tuple, nanoseconds: float) -> bool:
     global _spent
     if "numba" in sys.modules:
         return False
-    _spent += nanoseconds * sum(arg.size for arg in args if isinstance(arg, np.ndarray))
+    _spent += _CALL + nanoseconds * sum(arg.size for arg in args if isinstance(arg, np.ndarray))
     return _spent <= SMALL
 
 
@@ -274,9 +275,12 @@ def compile_listed(line: str) -> None:
     """
     import numba
 
+    from motionloom.kernel_cache import compile_silently
+
     config: Any = numba.config
     name, kinds = listed_types(line)
     if not config.DISABLE_JIT:
+        compile_silently()
         kernels[name].with_compiled(
             lambda compiled: kernels[name].signature or compiled.compile(kinds)
         )

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import clip_matrix
 from motionloom.evaluation.labeled_sets import LabeledSet
+from motionloom.evaluation.outside import score_outside
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.parallel import Progress
 from motionloom.search.clips.hubs import corrected
@@ -55,7 +56,7 @@ CLIP_CANDIDATES: dict[str, tuple[ClipMethod, ...]] = {
     "dtw-clip": (ClipDtw(), ClipDtw(joint_spread=False)),
     "emd": tuple(Emd(time_weight=weight) for weight in (0.25, 1.0)),
     "dtw-angles": tuple(AngleDtw(band=band) for band in (0.1, 0.3)),
-    "scaling": tuple(UniformScaling(scale_factor=factor) for factor in (1.2, 1.5)),
+    "scaling": (UniformScaling(),),
     "dtw-e15": (PoseDtw(),),
     "dtw-pc11": (PointCloudDtw(),),
     "dtw-jrd": (JointRelativeDtw(),),
@@ -200,13 +201,15 @@ def score_clips(
     labeled: LabeledSet,
     candidates: Mapping[str, Sequence[ClipMethod]],
     *,
+    outside: Sequence[str] = (),
     cache: dict[tuple[str, str, str], NDArray[np.float64]] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SetScores:
     """Score every setting of every method, using each labeled clip in a set once as the query.
 
-    `cache` stores distances by library, method and setting, for sets with the same clips.
+    `outside` are methods from outside (`motionloom.evaluation.outside`). `cache` stores distances
+    by library, method and setting, for sets with the same clips.
     """
     cache = {} if cache is None else cache
     labels = np.array(labeled.labels)
@@ -232,6 +235,9 @@ def score_clips(
             nearest[method][shown(option)] = np.array([each[1] for each in ranked])
         if progress is not None:
             progress(1)
+    if outside:
+        for method, (values, first) in score_outside(labeled, outside, queries).items():
+            precisions[method], nearest[method] = {"default": values}, {"default": first}
     return SetScores(
         labeled.name,
         tuple(labeled.labels[q] for q in queries),

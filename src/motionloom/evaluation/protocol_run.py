@@ -367,7 +367,14 @@ def run_protocol(
         sets.append(own_set(own, motion_labels(own, labels, label_column)[0]))
     cache: dict[tuple[str, str, str], NDArray[np.float64]] = {}
     scored = [
-        score_clips(each, candidates, cache=cache, workers=workers, progress=progress)
+        score_clips(
+            each,
+            candidates,
+            outside=settings.outside or (),
+            cache=cache,
+            workers=workers,
+            progress=progress,
+        )
         for each in sets
     ]
     asked = [

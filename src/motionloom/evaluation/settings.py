@@ -127,8 +127,8 @@ class ProtocolSettings(Settings):
         None,
         "Labeled sets on which every method is evaluated, with settings tuned on the other sets. "
         "Clips: "
-        "corpus, cmu-groups, cmu-kinds, exercises, bandai, bandai-styles; queries: corpus-takes, "
-        "cmu-queries, cmu-marks, bandai-sessions; or all.",
+        "corpus, cmu-groups, cmu-kinds, cmu-directions, exercises, bandai, bandai-styles, kaykit, "
+        "sword-shield; queries: corpus-takes, cmu-queries, cmu-marks, bandai-sessions; or all.",
         metavar="NAME,...",
         commas=True,
     )
@@ -137,6 +137,13 @@ class ProtocolSettings(Settings):
     )
     keep: str | Any = setting(
         "evaluation-sets", "Folder for the libraries of the sets.", metavar="FOLDER"
+    )
+    outside: tuple[str, ...] | None = setting(
+        None,
+        "Also score other methods: MODULE:FUNCTION in Python, or a command that reads a manifest "
+        "and writes a ranking.",
+        metavar="METHOD,...",
+        commas=True,
     )
 
 

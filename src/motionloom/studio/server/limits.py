@@ -11,7 +11,10 @@ and the oldest of them if there are too many.
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import gc
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -27,6 +30,7 @@ BODY_SECONDS = 120.0  # time for a computing request to arrive completely
 LIVE_AT_ONCE = 8  # websocket messages of all windows processed at a time
 HEAD_SECONDS = 15.0  # time for a connection to send the headers of a request
 _ATTEMPTS = 4  # at an answer, while other processes change the library
+_REST_SECONDS = 3.0  # without requests, after which unused memory is returned to the system
 SILENT = 100  # connections that have not sent a request; the oldest are closed first ...
 _YOUNG = 1.0  # ... but not within these seconds, because their request may not be read yet ...
 _CROWDED = 4 * SILENT  # ... unless there are this many
@@ -79,6 +83,7 @@ class WorkLimiter:
             limiter.received -= body.size
             if ours:
                 queue.release()
+            limiter.rest()
 
     async def _answer(self, scope: Scope, body: _Body, receive: Receive, send: Send) -> None:
         """Compute the answer, again if it failed while the library was being changed.
@@ -163,6 +168,14 @@ class Limiter:
         self.live = asyncio.Semaphore(LIVE_AT_ONCE)
         self.waiting = 0
         self.received = 0  # bytes of requests being received, waiting or computing
+        self._resting: asyncio.TimerHandle | None = None
+
+    def rest(self) -> None:
+        """Return unused memory to the system once no request has come for a few seconds."""
+        if self._resting is not None:
+            self._resting.cancel()
+        loop = asyncio.get_running_loop()
+        self._resting = loop.call_later(_REST_SECONDS, loop.run_in_executor, None, _release_memory)
 
     def queue(self, scope: Scope) -> asyncio.Semaphore | None:
         """Return the queue for a request, or None; requests with a body count as computation."""
@@ -172,6 +185,13 @@ class Limiter:
         if scope["method"] in ("POST", "PUT", "PATCH") or path.startswith(_COMPUTED):
             return self.work
         return None if path in _STATUS else self.reading
+
+
+def _release_memory() -> None:
+    """Return memory that was freed to the system; glibc otherwise keeps it for each thread."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 async def _answer(refusal: HTTPException, send: Send) -> None:

@@ -86,8 +86,8 @@ class AccessControl:
 
     def _refusal(self, scope: Scope, headers: Headers) -> str | None:
         host = headers.get("host", "")
-        one = len(headers.getlist("host")) == 1 and _HOST.fullmatch(host)
-        if not one or not self._answers_to(_name(host)):
+        valid = len(headers.getlist("host")) == 1 and _HOST.fullmatch(host)
+        if not valid or not self._answers_to(_name(host)):
             return f"this server does not accept the host name {host[:80]!r}"
         for origin in headers.getlist("origin"):
             if _place(origin) != host:

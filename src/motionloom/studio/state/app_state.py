@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ _FEWER = {
 _LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "matching")
 # Kinds that are saved in the library under a name.
 _SAVED = ("parametric", "movements")
+_CLOCK_STEP = 50_000_000  # nanoseconds
 
 
 # Kinds of changes: motions of the library, their labels, saved artifacts, jobs, or the library
@@ -162,11 +164,11 @@ class AppState:
             return ()
         catalogue = self._library.store.catalogue
         try:
-            with open(catalogue.folder / catalogue.file, "rb") as file:
-                # SQLite counts the changes of a file in its header.
-                return os.fstat(file.fileno()).st_ino, file.read(28)[24:]
+            # Never open the file here: closing it would release the locks of SQLite.
+            status = os.stat(catalogue.folder / catalogue.file)
         except OSError:
             return ()
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     @property
     def followed(self) -> tuple:
@@ -181,8 +183,10 @@ class AppState:
         store = self._library.store
         saved = tuple(store.catalogue.rows("SELECT stem, version FROM artifacts ORDER BY stem"))
         seen = (store.digest(), saved)
+        # The clock of a file system has steps: another change could get the same time.
+        settled = not stamp or time.time_ns() - stamp[2] > _CLOCK_STEP
         with self._lock:
-            before, self._seen, self._stamp = self._seen, seen, stamp
+            before, self._seen, self._stamp = self._seen, seen, stamp if settled else ()
         if before is not None and before[0] != seen[0]:
             self.notify("motions")
         if before is not None and before[1] != seen[1]:
