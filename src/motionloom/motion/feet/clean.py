@@ -115,6 +115,8 @@ def root_shift(
                 band[6 - (column - row), :, column] += part
     if frames >= 3:
         _add_smoothness(band, right, _jitter(root, standing, fps), fps)
+    if not (np.isfinite(band).all() and np.isfinite(right).all()):
+        raise InvalidInput("feet cannot be locked: some frames have missing or infinite values")
     shift = solveh_banded(band.reshape(7, 3 * frames), right.ravel()).reshape(frames, 3)
     drop = np.zeros(frames)
     for limb, ankle in zip(limbs, ankles, strict=True):
