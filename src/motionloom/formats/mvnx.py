@@ -259,6 +259,9 @@ def _parents(names: list[str], joints: list[tuple[str, str]], refuse) -> list[in
 
 
 def _parents_first(parents: list[int], refuse) -> list[int]:
+    """Return the segments with parents first, in the order of the file if possible."""
+    if all(parent < segment for segment, parent in enumerate(parents)):
+        return list(range(len(parents)))
     order = [parents.index(-1)]
     for segment in order:
         order += [child for child, parent in enumerate(parents) if parent == segment]
