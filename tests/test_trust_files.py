@@ -635,6 +635,8 @@ def test_curves_of_gltf_files_that_are_none_are_refused(tmp_path, channel):
     path = ml.demo.clip("walk")[:10].save(tmp_path / "a.gltf", mesh="none")
     document = json.loads(path.read_text())
     for key in ("channels", "samplers"):
+        if key == "samplers" and isinstance(channel, dict):
+            continue  # a sampler without input and output is one of a bone that does not move
         changed = json.loads(json.dumps(document))
         changed["animations"][0][key][0] = channel
         path.write_text(json.dumps(changed))
