@@ -275,7 +275,8 @@ class Settings:
 
     def changed(self, start: Self | None = None) -> dict[str, Any]:
         """Return the fields that differ from `start`, by default from the default settings."""
-        start = _default(type(self)) if start is None else start  # type: ignore[arg-type]
+        kind: Any = type(self)
+        start = _default(kind) if start is None else start
         if self is start:
             return {}
         own = {each.name: getattr(self, each.name) for each in fields(self)}

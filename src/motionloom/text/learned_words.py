@@ -126,7 +126,7 @@ def learn_words(
     target = _unit(has * idf)
     target -= weights @ target / weights.sum()
     predict, left_out = ridge_regression(examples.rows, target, weights, examples.groups)
-    predicted = _normalized(scores @ predict) * values.any(axis=1)[:, None]
+    predicted = _normalized(scores @ predict) * np.any(values, axis=1, keepdims=True)
     limits, confidence = _confidence(_normalized(left_out), has)
     return LearnedWords(
         vocabulary, idf, predicted.T.astype(np.float32), limits, confidence, len(examples.words)

@@ -324,9 +324,9 @@ class _Agreement:
             sides = {word for word in asked if word in OPPOSITES}
             met = bool(sides & self.named)
             broken = {OPPOSITES[word] for word in sides} & self.named if not met else set()
-        sides = tuple(sorted(word for word in broken if not word.isdecimal()))
-        if sides:
-            return -_WRONG, sides
+        wrong = tuple(sorted(word for word in broken if not word.isdecimal()))
+        if wrong:
+            return -_WRONG, wrong
         return (-_AGREES if broken else _AGREES * met), ()
 
 
