@@ -34,13 +34,15 @@ def write(library: Library, metadata: Path, path: Path = FILE) -> int:
     place = {name: m for m, name in enumerate(table.names) if name not in table.left_out}
     with open(metadata, encoding="utf-8", newline="") as file:
         takes = [row for row in csv.DictReader(file) if row["file"] in place]
-    single = [row for row in takes if row["duplicate_of"] not in place]
-    knots = quantile_knots(table.statistics[[place[row["file"]] for row in single]])
-    said = []
-    for row in single:
+    single = [row["file"] for row in takes if row["duplicate_of"] not in place]
+    knots = quantile_knots(table.statistics[[place[name] for name in single]])
+    texts = dict.fromkeys(single, "")
+    for row in takes:  # take the description of a repetition if the take itself has none
+        name = row["duplicate_of"] if row["duplicate_of"] in place else row["file"]
         text = " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", row["description"]).split())
-        if set(words(text)) - _SILENT:
-            said.append((row["file"], text))
+        if name in texts and not texts[name] and set(words(text)) - _SILENT:
+            texts[name] = text
+    said = [(name, text) for name, text in texts.items() if text]
     scores = knot_scores(knots, table.statistics[[place[name] for name, _ in said]])
     arrays = {
         "names": "\n".join(name for name, _ in said),

@@ -210,7 +210,7 @@ def find(
     asked = [word for part in parts for word in part.words if index.known(word)]
     if not len(index) or not (asked or literal):
         return TextMatches((), unknown, suggestions)
-    scores, matched = rank(index, asked)
+    scores, matched = rank(index, asked, [word for part in parts for word in _learnable(part)])
     for name, tier in (literal or {}).items():
         m = bisect_left(index.names, name)
         matched[m] = True
@@ -260,7 +260,7 @@ def _unknown_words(
 def constraints(words: Collection[str]) -> set[str]:
     """Return the words of a query part that are constraints: sides, directions, numbers.
 
-    A word is no constraint if its opposite is also requested.
+    A word is not a constraint if its opposite is also requested.
 
     Examples
     --------
@@ -320,13 +320,13 @@ class _Agreement:
         for event, part in chain:
             broken |= self.differs(event, part)
             met |= _same_action(event, part) and bool(constraints(part.words) & event.words)
-        if not chain:  # only names and labels can tell
+        if not chain:  # only names and labels are available
             sides = {word for word in asked if word in OPPOSITES}
             met = bool(sides & self.named)
             broken = {OPPOSITES[word] for word in sides} & self.named if not met else set()
-        sides = tuple(sorted(word for word in broken if not word.isdecimal()))
-        if sides:
-            return -_WRONG, sides
+        wrong = tuple(sorted(word for word in broken if not word.isdecimal()))
+        if wrong:
+            return -_WRONG, wrong
         return (-_AGREES if broken else _AGREES * met), ()
 
 
@@ -337,23 +337,34 @@ def _same_action(event: IndexedEvent, part: QueryPart) -> bool:
 
 def _count(event: IndexedEvent) -> int:
     """Return how often an event repeats, from its caption."""
-    found = re.search(r"(\w+)(?: times)?$", event.text)
-    return _TIMES.get(found[1], 1) if found else 1
+    repeats = re.search(r"(\w+)(?: times)?$", event.text)
+    return _TIMES.get(repeats[1], 1) if repeats else 1
 
 
-def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the score of each motion for a query's words, and whether any word matched."""
+def rank(
+    index: TextIndex, asked: Sequence[str], learnable: Sequence[str]
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the score of each motion for a query's words, and whether any word matched.
+
+    Learned words are compared with the words in `learnable` only.
+    """
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
     moving = _CAPTIONED * np.minimum(_standard(captioned), _OUTSTANDING)
     matched = (named > 0.0) | (captioned > 0.0)
     if index.learned is not None and asked:
-        learned = index.learned.scores(_learned_words(index, asked))
+        learned = index.learned.scores(_learned_words(index, learnable))
         weight = _LEARNED * len(index) / (len(index) + _FEW)
         moving = moving + weight * _standard(learned)
         matched |= learned > 0.0
     return moving + _NAMED * _descriptive_scores(
         named, _standard(moving), index.descriptive
     ), matched
+
+
+def _learnable(part: QueryPart) -> list[str]:
+    """Return the words of a part without the side of a limb; learned sides are those of turns."""
+    limb = not {"hand", "leg"}.isdisjoint(part.words)
+    return [word for word in part.words if not (limb and word in ("left", "right"))]
 
 
 def _learned_words(index: TextIndex, asked: Sequence[str]) -> list[str]:

@@ -37,10 +37,10 @@ def find(
         results = lib.find(text, settings, progress=advance)
     if not results and results.unknown:
         unknown = ", ".join(repr(word) for word in results.unknown)
-        similar = dict.fromkeys(word for each in results.suggestions.values() for word in each)
+        near = dict.fromkeys(word for each in results.suggestions.values() for word in each)
         advice = (
-            f"did you mean {' or '.join(similar)}?"
-            if similar
+            f"did you mean {' or '.join(near)}?"
+            if near
             else ("use English words, or words from your labels")
         )
         raise InvalidInput(f"no motion is described by {unknown}; {advice}")
@@ -56,11 +56,11 @@ def find(
         place = each.motion if each.whole else str(each)
         text = each.marked_text or ", ".join(lib.labels[each.motion])
         print(f"{place}  {text}".rstrip())
-    for word, near in results.unknown.items():
+    for word, used in results.unknown.items():
         similar = " or ".join(results.suggestions.get(word, ()))
         remark(
             f"no motion is described by {word!r}; "
-            + (f"{near!r} was used instead" if near else "the word was ignored")
+            + (f"{used!r} was used instead" if used else "the word was ignored")
             + (f"; similar words: {similar}" if similar else "")
         )
     remark(f"{counted(len(shown), 'result')} of {counted(len(lib), 'motion')}")
