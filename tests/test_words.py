@@ -138,12 +138,12 @@ def test_the_other_side_comes_last_and_is_marked(lib):
         ("kicks with the right foot", "kick_front_high_right", "kick_side_high_left", "left"),
         ("kicks with the left foot", "kick_side_high_left", "kick_front_high_right", "right"),
     ):
-        found = lib.find(text, max=None)
-        names = [CLIPS[int(each.motion.removeprefix("take_"))] for each in found]
-        assert names[0] == right and found[0].differs == ()
-        marked = found[names.index(wrong)]
+        matches = lib.find(text, max=None)
+        names = [CLIPS[int(each.motion.removeprefix("take_"))] for each in matches]
+        assert names[0] == right and matches[0].differs == ()
+        marked = matches[names.index(wrong)]
         assert marked.differs == (word,) and f"(differs: {word})" in marked.marked_text
-        after = found[names.index(wrong) + 1 :]
+        after = matches[names.index(wrong) + 1 :]
         assert all(each.differs for each in after)
     done = ran("find", lib.path, "kicks with the right foot", "--max", "99")
     assert "(differs: left)" in done.stdout
@@ -179,8 +179,8 @@ def memory_index(captions):
 
 
 def test_unknown_words_are_ignored_with_a_note(lib):
-    found = lib.find("kicks a blorp")
-    assert named(found)[0].startswith("kick") and found.unknown == {"blorp": ""}
+    matches = lib.find("kicks a blorp")
+    assert named(matches)[0].startswith("kick") and matches.unknown == {"blorp": ""}
     done = ran("find", lib.path, "kicks a blorp")
     assert done.returncode == 0
     assert "no motion is described by 'blorp'; the word was ignored" in done.stderr

@@ -269,11 +269,12 @@ def score_sentences(
         )
         descriptions = _texts(library, asked, original, who, chosen, set(ranked), synonyms)
         place = {name: m for m, name in enumerate(captions.names)}
-        others = described_takes().without(
-            lambda name, chosen=chosen, ranked=ranked: (
-                _performer(name, settings.performer) in chosen or name in ranked
-            )
-        )
+        excluded = {
+            name
+            for name in described_takes().names
+            if _performer(name, settings.performer) in chosen or name in ranked
+        }
+        others = described_takes().without(excluded.__contains__)
         learned = learn_words(
             captions.statistics,
             [(place[name], results) for name, results in descriptions],

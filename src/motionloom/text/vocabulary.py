@@ -96,7 +96,7 @@ def spelled_words(text: str, synonyms: Synonyms | None = None) -> list[tuple[str
 
 
 def word_forms(texts: Iterable[str], synonyms: Synonyms | None = None) -> dict[str, str]:
-    """Return a spelling to show for each word: that of the synonyms, or the shortest in the texts.
+    """Return a spelling to show for each word: that of the synonyms, or the shortest one.
 
     Examples
     --------
@@ -111,13 +111,13 @@ def word_forms(texts: Iterable[str], synonyms: Synonyms | None = None) -> dict[s
                 spelled = f"{word}e"
             elif spelled in (f"{word}s", f"{word}es"):
                 spelled = word
-            known = forms.get(word, table.forms.get(word))
-            if known is None and stem(spelled) == word:
-                known = spelled
-            elif known is None:  # a synonym
-                known = word
-            better = len(spelled) < len(known) and stem(spelled) == word
-            forms[word] = spelled if better else known
+            form = forms.get(word, table.forms.get(word))
+            if form is None and stem(spelled) == word:
+                form = spelled
+            elif form is None:  # a synonym
+                form = word
+            better = len(spelled) < len(form) and stem(spelled) == word
+            forms[word] = spelled if better else form
     return forms
 
 

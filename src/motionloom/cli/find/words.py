@@ -37,17 +37,20 @@ def find(
         results = lib.find(text, settings, progress=advance)
     if not results and results.unknown:
         unknown = ", ".join(repr(word) for word in results.unknown)
-        similar = dict.fromkeys(word for each in results.suggestions.values() for word in each)
-        advice = (
-            f"did you mean {' or '.join(similar)}?"
-            if similar
-            else ("use English words, or words from your labels")
-        )
+        near = dict.fromkeys(word for each in results.suggestions.values() for word in each)
+        advice = "use English words, or words from your labels"
+        if near:
+            advice = f"did you mean {' or '.join(near)}?"
         raise InvalidInput(f"no motion is described by {unknown}; {advice}")
     # Motions without any of the described events are ranked last, but not dropped.
     shown = [each for each in results if each.sources] or list(results)
-    # A motion that neither has these words nor shows the events has no segment to cut.
-    clips = [each for each in shown if not each.whole or {"name", "label"} & set(each.sources)]
+    # A motion that neither has these words nor shows the events has no segment to cut; one with
+    # the other side does not match.
+    clips = [
+        each
+        for each in shown
+        if not each.differs and (not each.whole or {"name", "label"} & set(each.sources))
+    ]
     export_clips(lib, clips, export, to, quiet=json)
     if json:
         print_json([_found(lib, each) for each in shown])
@@ -56,11 +59,11 @@ def find(
         place = each.motion if each.whole else str(each)
         text = each.marked_text or ", ".join(lib.labels[each.motion])
         print(f"{place}  {text}".rstrip())
-    for word, near in results.unknown.items():
+    for word, used in results.unknown.items():
         similar = " or ".join(results.suggestions.get(word, ()))
         remark(
             f"no motion is described by {word!r}; "
-            + (f"{near!r} was used instead" if near else "the word was ignored")
+            + (f"{used!r} was used instead" if used else "the word was ignored")
             + (f"; similar words: {similar}" if similar else "")
         )
     remark(f"{counted(len(shown), 'result')} of {counted(len(lib), 'motion')}")
