@@ -182,8 +182,9 @@ def figure_5(data: Data) -> Iterator[Claim]:
             "Figure 5", "The Earth Mover's Distance has higher precision than the others.", _NEEDS
         )
         return
-    ours = {"emd": Emd(line_distance="perpendicular"), "dtw": AngleDtw()}
-    ours["scaling"] = UniformScaling(stretch_only=True)
+    plain = {"hub_correction": False}
+    ours = {"emd": Emd(line_distance="perpendicular", **plain), "dtw": AngleDtw(**plain)}
+    ours["scaling"] = UniformScaling(stretch_only=True, **plain)
     by_turns = data.clips.evaluate(methods=ours, workers=1).methods
     turned = {
         name: float(
@@ -224,7 +225,7 @@ def figure_5(data: Data) -> Iterator[Claim]:
             picture=_curves(data, scores) if weights == "importance" else None,
         )
     both = data.clips.evaluate(
-        methods=[UniformScaling(whole_turns=False), AngleDtw.tz07(band=1.0)], workers=1
+        methods=[UniformScaling.tz07(stretch_only=False), AngleDtw.tz07(band=1.0)], workers=1
     )
     two_way, unbanded = (score.mean_average_precision for score in both.methods.values())
     yield Claim(

@@ -115,7 +115,7 @@ def test_every_condition_names_a_signal_that_exists():
                 assert name in curves, (predicate.name, condition)
 
 
-def test_captions_of_low_confidence_are_left_out():
+def test_captions_of_low_confidence_are_omitted():
     """Few of the claps and waves that the rules see in captured takes are claps and waves."""
     clear = Event("kick", 0.0, 0.5, 0.2, "kicks", "left", confidence=0.8)
     unclear = replace(clear, start=0.9, end=1.4, confidence=0.4)

@@ -565,7 +565,8 @@ def test_other_files_of_words_are_checked_before_use(words, name):
     for content in bad[name]:
         path.write_bytes(content)  # it is rebuilt
         assert [str(event) for event in ml.Library(words).captions["walk"]] == before
-        assert len(ml.Library(words).find("kick")) == 1
+        kicks = [match for match in ml.Library(words).find("kick") if match.sources]
+        assert len(kicks) == 1
 
 
 def test_scripts_have_an_end(captioned):

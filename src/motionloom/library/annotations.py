@@ -409,7 +409,7 @@ class CaptionCollection:
 
         The words are learned from described takes of the CMU database, which come with motionloom,
         and from the labels in the library. Their confidence is the proportion of correct
-        predictions, measured on performers and labels that were left out.
+        predictions, measured on other performers and labels.
 
         Returns
         -------

@@ -97,7 +97,7 @@ def reference_clips(names: Sequence[str], whole: NDArray[np.bool_]) -> NDArray[n
 
     The draw hardly changes when clips are added or removed.
     """
-    order = sorted(np.flatnonzero(whole), key=lambda c: sha256(names[c].encode()).digest())
+    order = sorted(np.flatnonzero(whole).tolist(), key=lambda c: sha256(names[c].encode()).digest())
     return np.array(sorted(order[:SAMPLE]), dtype=np.int64)
 
 

@@ -125,8 +125,8 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
     named = _segment(library, phrase.action)
     if named is not None:
         return [named]
-    asked, known = dict.fromkeys(index.words(phrase.action)), index.takes_with
-    asked_words = [w if w in known else nearest(w, known) or w for w in asked]
+    asked, counts = dict.fromkeys(index.words(phrase.action)), index.takes_with
+    asked_words = [w if w in counts else nearest(w, counts) or w for w in asked]
     weights = {w: index.rarity(w) * (0.3 if w in MODIFIERS else 1.0) for w in asked_words}
     verbs = [w for w in asked_words if w not in MODIFIERS] or asked_words
     if not sum(weights.values()):
