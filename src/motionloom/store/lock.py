@@ -23,7 +23,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from motionloom.errors import LibraryError
-from motionloom.files import read_regular
 from motionloom.store.catalogue_file import FILE
 
 LOCK, QUEUE = "lock", "queue"
@@ -119,12 +118,14 @@ def _is_interrupted(text: bytes, folder: Path) -> bool:
 
 
 def _catalogue_state(folder: Path) -> tuple[int, ...]:
-    """Return device, inode and change counter of the catalogue, or nothing if there is none."""
-    with suppress(OSError, ValueError):
+    """Return device, inode and time of the catalogue, or nothing if there is none.
+
+    The file is not opened: closing it would release all locks that SQLite holds in this process.
+    """
+    with suppress(OSError):
         status = os.lstat(folder / FILE)
-        header = read_regular(folder / FILE, span=(24, 28), links=False)
-        if len(header) == 4:
-            return status.st_dev, status.st_ino, int.from_bytes(header, "big")
+        if status.st_size:
+            return status.st_dev, status.st_ino, status.st_mtime_ns
     return ()
 
 
