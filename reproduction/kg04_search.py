@@ -231,15 +231,15 @@ def separable(
     searches with every threshold, which takes three times as long.
     """
     few = ml.FamilySettings.of({"max": _MOST_MEMBERS}, start=settings)
-    low, high, found = 0, len(THRESHOLDS), False
+    low, high, is_separable = 0, len(THRESHOLDS), False
     while low < high:
         middle = (low + high) // 2
         attempt = outcome(library, acts, case, few, THRESHOLDS[middle], within)
-        found = found or attempt.separates
+        is_separable = is_separable or attempt.separates
         low, high = (low, middle) if attempt.wrong else (middle + 1, high)
-        if found:
+        if is_separable:
             break
-    return found
+    return is_separable
 
 
 _outcomes: dict[tuple, list[Outcome]] = {}

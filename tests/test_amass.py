@@ -281,7 +281,7 @@ def test_hands_of_smplh_and_smplx_parts_are_kept(file):
     )
 
 
-def test_other_archives_say_what_they_hold(file):
+def test_other_archives_are_refused_with_their_contents(file):
     with pytest.raises(MotionFormatError, match=r"no poses, only joints \(4, 22, 3\)"):
         ml.load(file(joints=np.zeros((4, 22, 3))))
     pickled = np.array({"poses": 1}, dtype=object)

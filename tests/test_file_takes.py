@@ -162,8 +162,8 @@ def test_the_command_lists_and_converts_takes(tmp_path):
     )
     assert len(done["files"]) == 3 and not done["left_out"]
     assert len(ml.load(tmp_path / "out/knight/Run_2.bvh")) == 4
-    one = ran("convert", file, str(tmp_path / "one.bvh"))
-    assert "1 of 3 takes was converted. --animation all" in one.stderr
+    done = ran("convert", file, str(tmp_path / "one.bvh"))
+    assert "1 of 3 takes was converted. --animation all" in done.stderr
     assert len(ml.load(tmp_path / "one.bvh")) == 2
     ran("convert", file, str(tmp_path / "run.bvh"), "--animation", "2")
     assert len(ml.load(tmp_path / "run.bvh")) == 4

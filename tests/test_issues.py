@@ -301,7 +301,7 @@ def test_sliding_feet_are_info():
     assert "motionloom clean" in issue.advice
 
 
-def test_jitter_is_no_wrong_rate(jump, rng):
+def test_jitter_is_not_mistaken_for_a_wrong_rate(jump, rng):
     """The noise of a video-based capture; the body seemed to fall at several g."""
     noisy = replace(jump, root=jump.root + rng.normal(scale=0.01, size=jump.root.shape))
     assert alarms(noisy) == {"jitter"}

@@ -9,14 +9,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from small_takes import contents, small_motion
-from waiting import LIMIT
+from waiting import LIMIT, wait_until
 
 from motionloom import Library, LibraryError
 from motionloom.errors import InvalidInput
@@ -348,11 +347,19 @@ def test_a_second_writer_waits_and_then_gives_up(lib, caplog, monkeypatch):
     assert lib.names == ("m",)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.skipif(sys.platform == "win32", reason="looks at the lock as Linux has it")
-def test_a_writer_that_starts_again_at_once_does_not_starve_others(lib):
+def _is_free(file):
     import fcntl
 
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return True
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="looks at the lock as Linux has it")
+def test_a_writer_that_starts_again_at_once_does_not_starve_others(lib):
     order = []
 
     def other() -> None:
@@ -362,14 +369,7 @@ def test_a_writer_that_starts_again_at_once_does_not_starve_others(lib):
     thread = threading.Thread(target=other)
     with writer_lock(lib.path, timeout=60.0), open(lib.path / "queue", "ab") as queue:
         thread.start()
-        deadline = time.monotonic() + 10.0
-        while time.monotonic() < deadline:  # until the other writer waits
-            try:
-                fcntl.flock(queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                break
-            fcntl.flock(queue, fcntl.LOCK_UN)
-            time.sleep(0.01)
+        wait_until(lambda: not _is_free(queue), "the other writer waits")
     with writer_lock(lib.path, timeout=60.0):
         order.append("the writer that starts again")
     thread.join()

@@ -21,12 +21,12 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need rights there
 
 def snapshot(folder: Path) -> dict:
     """Names, types, contents and times of everything in a folder."""
-    found = {}
+    entries = {}
     for path in sorted([folder, *folder.rglob("*")]):
         status = path.lstat()
         content = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
-        found[str(path)] = (status.st_mode, status.st_mtime_ns, content)
-    return found
+        entries[str(path)] = (status.st_mode, status.st_mtime_ns, content)
+    return entries
 
 
 class Watch:
@@ -155,13 +155,13 @@ PLACES = (
 
 def places(path: Path) -> list[str]:
     """One name per place of a library and per kind of artifact."""
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     for pattern in PLACES[1:]:
         matches = sorted(path.glob(pattern)) if "*" in pattern else [path / pattern]
         for match in matches:
             name = match.relative_to(path).as_posix()
-            found.setdefault(re.sub(r"[0-9a-f]{8,}|\d{4}-.*?Z|-\d+", "", name), name)
-    return sorted(found.values())
+            entries.setdefault(re.sub(r"[0-9a-f]{8,}|\d{4}-.*?Z|-\d+", "", name), name)
+    return sorted(entries.values())
 
 
 def put(place: Path, kind: str, outside: Path) -> None:

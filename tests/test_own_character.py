@@ -168,7 +168,10 @@ def test_on_the_command_line(hero, tmp_path):
             "a character keeps its joint names, so it cannot",
         ),
         (["--character", path, "--onto", take], "--onto and --character cannot be combined"),
-        (["--character", take], "the suffix of a character file must be one of .glb, .gltf, .fbx"),
+        (
+            ["--character", take],
+            "the suffix of a character file must be one of .glb, .gltf, .vrm, .fbx",
+        ),
     ):
         done = ran("convert", take, tmp_path / "no.glb", *options)
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr
@@ -216,7 +219,7 @@ def test_converted_in_python(hero):
 def test_a_character_of_another_kind_is_refused():
     with pytest.raises(
         InvalidInput,
-        match="the suffix of a character file must be one of .glb, .gltf, .fbx; got a.bvh",
+        match="the suffix of a character file must be one of .glb, .gltf, .vrm, .fbx; got a.bvh",
     ):
         load_character(Path("a.bvh"))
 

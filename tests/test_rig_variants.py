@@ -1,4 +1,4 @@
-"""What is derived from a library can be read again, whatever hangs on the body."""
+"""Artifacts of libraries with unusual rigs can be read again."""
 
 import warnings
 from dataclasses import replace

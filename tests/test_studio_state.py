@@ -87,7 +87,7 @@ def test_changes_of_other_processes_are_followed(state):
             return "out of date"
 
         assert state.cached(("family", "b"), slow) == "out of date"
-        assert state.cached(("family", "b"), lambda: "anew") == "anew"
+        assert state.cached(("family", "b"), lambda: "current") == "current"
 
 
 def test_what_could_not_be_made_leaves_nothing(state):

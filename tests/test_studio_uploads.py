@@ -401,7 +401,7 @@ def test_what_a_killed_server_left_is_removed_and_what_another_uses_is_not(libra
 
 
 @pytest.mark.slow
-def test_very_deep_folders_are_no_obstacle(client, library, files, tmp_path, monkeypatch):
+def test_very_deep_folders_are_imported(client, library, files, tmp_path, monkeypatch):
     """In a received library, or in a folder that is imported: Python recurses a thousand times."""
     abandoned, outside = library.path / "incoming" / "old", tmp_path / "outside"
     for top in (abandoned, outside):

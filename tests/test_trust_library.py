@@ -569,9 +569,10 @@ def test_an_array_that_was_verified_is_opened_once_and_as_it_was_then(tmp_path, 
         folders.check_folder(tmp_path)
         assert list(checked_arrays._mapped) == [str(file)]
         opened = open_array(file)
-        assert not checked_arrays._mapped and opened._mmap is not None
-        assert opened.flags.f_contiguous == table.flags.f_contiguous
-        assert not opened.flags.writeable and np.array_equal(opened, rows)
+        assert not checked_arrays._mapped and np.array_equal(opened, rows)
+        if table is rows:  # another order is copied, because kernels read rows
+            assert opened._mmap is not None and not opened.flags.writeable
+        assert opened.flags.c_contiguous
         assert np.array_equal(open_array(file), rows)
     # One that is damaged does not stay mapped.
     data = file.read_bytes()

@@ -1,5 +1,6 @@
 """Finding by words, learned words, synonyms, and labels in files."""
 
+import hashlib
 import itertools
 import json
 import sqlite3
@@ -18,10 +19,18 @@ from motionloom.library import evaluate_sentences
 from motionloom.text import caption_table, text_search, vocabulary
 from motionloom.text import learned_words as learned
 from motionloom.text.caption_table import KIND as CAPTIONS
+from motionloom.text.caption_table import caption_table as open_table
+from motionloom.text.described_takes import FILE, described_takes, read_described_takes
 from motionloom.text.label_files import read_labels
 from motionloom.text.text_index import KIND as INDEX
-from motionloom.text.text_index import IndexedEvent, open_index
-from motionloom.text.text_search import locate, query_parts
+from motionloom.text.text_index import (
+    IndexedEvent,
+    IndexedTake,
+    TextIndex,
+    open_index,
+    write_takes,
+)
+from motionloom.text.text_search import find, locate, query_parts
 
 CLIPS = (
     "walk", "jog", "kick_front_high_right", "kick_side_high_left", "punch_mid_left", "sit_stand",
@@ -116,12 +125,75 @@ def test_events_are_taken_in_the_order_of_the_query():
     def located(text):
         parts = query_parts(text, vocabulary.words)
         score, chosen = locate(events, parts, lambda word: 1.0)
-        return round(score, 2), [event.text for event in chosen]
+        return round(score, 2), [event.text for event, _ in chosen]
 
     assert located("kick, then turn left") == (1.0, ["kicks", "turns left"])
     assert located("turn left, then kick")[0] < 1.0
     assert located("wave while kicking") == (1.0, ["waves", "kicks"])
     assert located("wave while turning left")[0] < 1.0
+
+
+def test_the_other_side_comes_last_and_is_marked(lib):
+    for text, right, wrong, word in (
+        ("kicks with the right foot", "kick_front_high_right", "kick_side_high_left", "left"),
+        ("kicks with the left foot", "kick_side_high_left", "kick_front_high_right", "right"),
+    ):
+        matches = lib.find(text, max=None)
+        names = [CLIPS[int(each.motion.removeprefix("take_"))] for each in matches]
+        assert names[0] == right and matches[0].differs == ()
+        marked = matches[names.index(wrong)]
+        assert marked.differs == (word,) and f"(differs: {word})" in marked.marked_text
+        after = matches[names.index(wrong) + 1 :]
+        assert all(each.differs for each in after)
+    done = ran("find", lib.path, "kicks with the right foot", "--max", "99")
+    assert "(differs: left)" in done.stdout
+    assert lib.find("turns counter-clockwise")[0].differs == ()
+    assert all(not each.differs for each in lib.find("kicks with the left and the right foot"))
+
+
+def test_numbers_are_respected():
+    index = memory_index({
+        "one": ["jumps up"], "two": ["jumps up twice"], "apart": ["jumps up", "jumps forward"],
+        "three": ["jumps up three times"], "left": ["turns left by 90 degrees"],
+        "far": ["turns left by 180 degrees"],
+    })  # fmt: skip
+    assert set(find(index, "jumps twice").motions[:2]) == {"two", "apart"}
+    assert find(index, "three jumps").motions[0] == "three"
+    assert find(index, "turns 90 degrees to the left").motions[0] == "left"
+    assert find(index, "turns 180 degrees").motions[0] == "far"
+
+
+def memory_index(captions):
+    takes = []
+    for name in sorted(captions):
+        events = [
+            IndexedEvent(30 * k, 30 * k + 20, text, frozenset(vocabulary.words(text)), "caption",
+                         text.split()[0])
+            for k, text in enumerate(captions[name])
+        ]  # fmt: skip
+        said = [word for event in events for word in vocabulary.words(event.text)]
+        takes.append(IndexedTake(name, 30.0, 300, [], said, events))
+    connection = sqlite3.connect(":memory:")
+    write_takes(connection, takes)
+    return TextIndex(connection, None, vocabulary.built_in_synonyms())
+
+
+def test_unknown_words_are_ignored_with_a_note(lib):
+    matches = lib.find("kicks a blorp")
+    assert named(matches)[0].startswith("kick") and matches.unknown == {"blorp": ""}
+    done = ran("find", lib.path, "kicks a blorp")
+    assert done.returncode == 0
+    assert "no motion is described by 'blorp'; the word was ignored" in done.stderr
+    assert lib.find("kicks a baskitbol").suggestions["baskitbol"][0] == "basketball"
+
+
+def test_words_are_shown_as_people_spell_them(lib):
+    index = open_index(lib.store)
+    stems = ("danc", "balanc", "walk")
+    assert [index.shown(word) for word in stems] == ["dance", "balance", "walk"]
+    shown = {word for m in range(len(CLIPS)) for word, _ in lib.captions.words(f"take_{m}", 50)}
+    assert "balance" in shown and "balanc" not in shown
+    assert lib.find("danze").unknown == {"danze": "dance"}
 
 
 def test_filters_and_numbers_of_results(lib):
@@ -142,7 +214,8 @@ def test_invalid_queries_are_reported_in_one_clear_line(lib):
     for text, message in (
         ("プリンをたべる", "no motion is described by 'プリンをたべる'"),
         ("прыжок вверх", "no motion is described by"),
-        ("blorp", "no motion is described by 'blorp'; use English words, or words from your"),
+        ("xyzzyq", "no motion is described by 'xyzzyq'; use English words, or words from your"),
+        ("baskitbol", "no motion is described by 'baskitbol'; did you mean basketball?"),
         ("kick\x1b[31m", r"text must not have control characters; got '\x1b'"),
         ("kick\x00", r"text must not have control characters; got '\x00'"),
         ("", "text must contain at least one word"),
@@ -268,7 +341,7 @@ def test_every_synonym_has_one_meaning():
 def test_words_of_motions_without_descriptions_are_those_of_their_kind():
     rng = np.random.default_rng(0)
     kind = np.arange(60) % 3
-    statistics = kind[:, None] * [1.0, -2.0, 3.0] + 0.1 * rng.normal(size=(60, 3))
+    statistics = 3.0 * np.eye(3)[kind] + 0.1 * rng.normal(size=(60, 3))
     said = [["walk"], ["run", "fast"], ["sit"]]
     texts = [(m, said[kind[m]]) for m in range(0, 60, 2)]
     result = learned.learn_words(statistics, texts)
@@ -279,16 +352,45 @@ def test_words_of_motions_without_descriptions_are_those_of_their_kind():
     assert learned.learn_words(statistics, texts[:5]) is None
 
 
-def test_predictions_without_a_motion_are_exact():
+def test_predictions_without_a_performer_are_exact():
     rng = np.random.default_rng(1)
-    x, y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
-    kernel = learned._kernel(x, x)
-    inverse = np.linalg.inv(kernel + learned._RIDGE * np.eye(30))
-    quick = y - (inverse @ y) / np.diag(inverse)[:, None]
-    for n in range(0, 30, 7):
-        rest = np.delete(np.arange(30), n)
-        part = np.linalg.solve(kernel[np.ix_(rest, rest)] + learned._RIDGE * np.eye(29), y[rest])
-        np.testing.assert_allclose(quick[n], kernel[n, rest] @ part, atol=1e-10)
+    x, y, weights = rng.normal(size=(30, 4)), rng.normal(size=(30, 2)), rng.uniform(0.5, 2.0, 30)
+    groups = np.arange(30) // 7
+    _, left_out = learned.ridge_regression(x, y, weights, [str(g) for g in groups])
+    for g in range(5):
+        rest, own = groups != g, groups == g
+        part, _ = learned.ridge_regression(x[rest], y[rest], weights[rest], ["all"] * rest.sum())
+        np.testing.assert_allclose(left_out[own], x[own] @ part, atol=1e-10)
+
+
+def test_a_library_without_labels_has_words(lib):
+    takes = described_takes()
+    assert open_index(lib.store).learned.descriptions > 1000
+    assert FILE.stat().st_size <= 2_000_000
+    assert takes.scores.shape[1] == open_table(lib.store).statistics.shape[1]
+    for name, word in (("walk", "walk"), ("jog", "run"), ("jump_turn_left", "jump")):
+        assert lib.captions.words(f"take_{CLIPS.index(name)}")[0][0] == word
+    assert named(lib.find("acrobatics"))[0] == "cartwheel_left"
+    others = takes.without(lambda name: name.startswith("01_"))
+    assert len(others) < len(takes) and "01_01" not in others.names
+
+
+def test_damaged_described_takes_are_refused(tmp_path):
+    copy = tmp_path / FILE.name
+    data = FILE.read_bytes()
+    copy.write_bytes(data)
+    copy.with_suffix(".sha256").write_bytes(FILE.with_suffix(".sha256").read_bytes())
+    assert len(read_described_takes(copy)) == len(described_takes())
+    copy.write_bytes(data[:-9] + b"!" + data[-8:])
+    with pytest.raises(LibraryError, match="checksum differs; install motionloom again"):
+        read_described_takes(copy)
+    copy.write_bytes(b"nothing")
+    copy.with_suffix(".sha256").write_text(hashlib.sha256(b"nothing").hexdigest())
+    with pytest.raises(LibraryError, match="the described takes are damaged"):
+        read_described_takes(copy)
+    copy.unlink()
+    with pytest.raises(LibraryError, match="the described takes are damaged"):
+        read_described_takes(copy)
 
 
 @pytest.mark.slow

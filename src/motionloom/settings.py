@@ -27,6 +27,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import cache
 from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
@@ -166,6 +167,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         for each in fields(self):
+            value = getattr(self, each.name)
+            if value is each.default and (value is None or value is False or value is True):
+                continue  # defaults are valid; files are read by the thousand
             kind, about = described(type(self))[each.name]
             value = _normalized(getattr(self, each.name), each, kind, about)
             object.__setattr__(self, each.name, value)
@@ -271,7 +275,10 @@ class Settings:
 
     def changed(self, start: Self | None = None) -> dict[str, Any]:
         """Return the fields that differ from `start`, by default from the default settings."""
-        start = type(self)() if start is None else start
+        kind: Any = type(self)
+        start = _default(kind) if start is None else start
+        if self is start:
+            return {}
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in own.items() if value != getattr(start, name)}
 
@@ -351,6 +358,12 @@ _DESCRIBED: dict[type, dict[str, tuple[Any, Setting]]] = {}
 def name_of(method: Any) -> str:
     """Return the name of a method, or an empty string for other values."""
     return str(getattr(method, "NAME", "")) if isinstance(method, Settings) else ""
+
+
+@cache
+def _default(cls: Any) -> Any:
+    """Return the default settings of a class, which are immutable."""
+    return cls()
 
 
 def method_class(what: str, name: Any, methods: Mapping[str, type[Settings]]) -> type[Settings]:

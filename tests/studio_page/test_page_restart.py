@@ -97,7 +97,7 @@ def test_a_new_token_is_reported(windows, studio_library, tmp_path):
 
 
 def test_the_private_file_opens_the_page(windows, studio_library, tmp_path, monkeypatch):
-    """What the browser is started with: a file, which leads to the page and its cookie."""
+    """The browser opens a private file, which leads to the page and its cookie."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with StudioServer(studio_library, "--own-token") as server:
         (file,) = (tmp_path / "motionloom" / "studios").glob("*/open.html")

@@ -183,7 +183,7 @@ def _motion(motions: Motions, name: str) -> Motion:
 
 
 def without_body(skeletons: Mapping[str, Skeleton]) -> dict[str, str]:
-    """Return the takes that have no body like the others, such as props, and what they lack.
+    """Return the takes, such as props, that lack roles of the others, and the reason for each.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def without_body(skeletons: Mapping[str, Skeleton]) -> dict[str, str]:
 def conform(motions: Sequence[Motion], *, skipped: dict[str, str] | None = None) -> list[Motion]:
     """Convert motions to the skeleton and frame rate of the first, with the hips as root.
 
-    With `skipped`, takes that cannot be converted are left out and recorded there, each with the
+    With `skipped`, takes that cannot be converted are skipped and recorded there, each with the
     reason, unless none remains. Raises `InvalidInput` if two motions share a name.
     """
     if skipped is not None:

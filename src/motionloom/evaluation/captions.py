@@ -10,8 +10,8 @@ the clips with a predicate that belong to its class; other classes in which the 
 the CMU takes of the KIT Motion-Language Dataset. Performers are divided into folds. For each
 sentence about a performer in a fold, all takes of the fold are ranked, and duplicate takes are
 counted once. A sentence counts as a success if its take is among the first ten. Words are learned
-from labels and sentences of performers in other folds, excluding takes that duplicate a ranked
-take.
+from labels and sentences of performers in other folds, and from the described takes that come with
+motionloom, excluding those of the performers and takes that are ranked.
 
 References
 ----------
@@ -25,6 +25,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,7 @@ from motionloom.files import csv_rows
 from motionloom.parallel import Progress
 from motionloom.store.store import Store
 from motionloom.text.caption_table import CaptionTable, caption_table
+from motionloom.text.described_takes import described_takes
 from motionloom.text.learned_words import learn_words
 from motionloom.text.text_index import (
     IndexedTake,
@@ -267,8 +269,17 @@ def score_sentences(
         )
         descriptions = _texts(library, asked, original, who, chosen, set(ranked), synonyms)
         place = {name: m for m, name in enumerate(captions.names)}
+        excluded = {
+            name
+            for name in described_takes().names
+            if _performer(name, settings.performer) in chosen or name in ranked
+        }
+        others = described_takes().without(excluded.__contains__)
         learned = learn_words(
-            captions.statistics, [(place[name], results) for name, results in descriptions]
+            captions.statistics,
+            [(place[name], results) for name, results in descriptions],
+            others,
+            partial(words, synonyms=synonyms),
         )
         for labeled in (False, True):
             index = _index(library, captions, ranked, labeled, learned, synonyms)

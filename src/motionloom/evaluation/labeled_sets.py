@@ -316,8 +316,8 @@ def _skeleton_motion(path: Path) -> Motion:
     names, parents = tree["node_names"], tree["parent_indices"]["arr"]
     kept = [j for j, name in enumerate(names) if name not in ("sword", "shield")]
     skeleton = Skeleton(
-        [names[j] for j in kept],
-        [kept.index(parents[j]) if parents[j] >= 0 else -1 for j in kept],
+        tuple(names[j] for j in kept),
+        np.array([kept.index(parents[j]) if parents[j] >= 0 else -1 for j in kept]),
         tree["local_translation"]["arr"][kept],
     ).with_roles({f"{side}_foot": f"{side}_foot" for side in ("left", "right")})  # also the ankle
     rotations = given["rotation"]["arr"][:, kept][..., [3, 0, 1, 2]]

@@ -147,10 +147,9 @@ def _checked(ranking: Any, names: Sequence[str], method: str) -> Ranking:
     """Return a ranking if it lists known clips, each at most once, for every clip."""
     if not isinstance(ranking, Mapping) or not set(names) <= set(ranking):
         raise InvalidInput(f"the ranking of {method!r} must map every clip to a list of clips")
-    known = set(names)
     for name in names:
         listed = list(ranking[name])
-        if not set(listed) <= known or len(set(listed)) != len(listed):
+        if not set(listed) <= set(names) or len(set(listed)) != len(listed):
             raise InvalidInput(
                 f"the ranking of {method!r} for {name} must list clips of the manifest, each once"
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,14 +59,15 @@ def _turned(motion: Motion, turn: NDArray[np.float64]) -> Motion:
     )
 
 
-def scaled_to_meters(motion: Motion, meters: float) -> Motion:
-    """Return the motion with all lengths multiplied by `meters` per unit."""
+def scaled_to_meters(motion: Motion, meters: float, **fields: Any) -> Motion:
+    """Return the motion with all lengths multiplied by `meters` per unit, and with other fields."""
     moved = motion.translations
     return replace(
         motion,
         skeleton=_scaled(motion.skeleton, meters),
         root=motion.root * meters,
         translations=None if moved is None else moved * meters,
+        **fields,
     )
 
 
@@ -162,6 +164,7 @@ _TOLERANCE = (
 )
 
 
+@lru_cache(maxsize=256)
 def nominal_rate(fps: float) -> float:
     """Return the nearest nominal frame rate if it is close enough, otherwise `fps`.
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import body_height
+from motionloom.motion.kinematics.forward import joint_positions
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 
@@ -156,8 +157,9 @@ def infer_up(motion: Motion) -> tuple[str, str]:
     top = _top(roles)
     if top is None or not feet:
         return "y", ""
-    some = motion[:: max(1, len(motion) // _LOOKS)]
-    in_motion = _axis_of(np.sort(_uprightness(some, top, feet), axis=0)[len(some) // 2])
+    step = max(1, len(motion) // _LOOKS)
+    upward = _upward(_sampled(motion, step)[:, motion.skeleton.points([top, *feet])])
+    in_motion = _axis_of(np.sort(upward, axis=0)[len(upward) // 2])
     if in_motion == "y":
         return "y", ""
     in_rest = _axis_of(_uprightness(motion.rest_pose(), top, feet))
@@ -168,7 +170,7 @@ def infer_up(motion: Motion) -> tuple[str, str]:
             f"the rest pose points along {in_rest}, but the motion is not upright along any axis. "
             f"If the file's up axis is {in_rest}, set up to {in_rest}"
         )
-    stands = _would_stand(some, in_motion)
+    stands = _would_stand(motion[::step], in_motion)
     if in_motion == in_rest or (in_rest != "y" and stands):
         return in_motion, ""
     if not stands and in_rest == "y":
@@ -292,8 +294,27 @@ def _top(roles: Mapping[str, str]) -> str | None:
 
 def _uprightness(motion: Motion, top: str, feet: Sequence[str]) -> NDArray[np.float64]:
     """Return unit vectors from the feet to the role `top`, shape (T, 3)."""
-    points = motion.role_positions([top, *feet]).astype(np.float64)
-    upward = points[:, 0] - points[:, 1:].mean(axis=1)
+    return _upward(motion.role_positions([top, *feet]))
+
+
+def _sampled(motion: Motion, step: int) -> NDArray[np.float32]:
+    """Return the positions of all points in every `step`-th frame, without making a motion."""
+    skeleton, moved = motion.skeleton, motion.translations
+    return joint_positions(
+        motion.rotations[::step],
+        motion.root[::step],
+        skeleton.parents,
+        skeleton.offsets,
+        translations=None if moved is None else moved[::step],
+        end_parents=skeleton.end_parents,
+        end_offsets=skeleton.end_offsets,
+    )
+
+
+def _upward(points: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return unit vectors (T, 3) from the feet to the top; points (T, P, 3), the top first."""
+    places = points.astype(np.float64)
+    upward = places[:, 0] - places[:, 1:].mean(axis=1)
     return upward / np.maximum(np.sqrt((upward * upward).sum(axis=1, keepdims=True)), 1e-9)
 
 

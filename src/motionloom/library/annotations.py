@@ -405,20 +405,19 @@ class CaptionCollection:
         return len(open_index(self._store, workers=workers, progress=progress))
 
     def words(self, name: str, max: int = 5) -> list[tuple[str, float]]:
-        """Predict words for a motion from the labels of similar motions, with confidences.
+        """Predict words for a motion from descriptions of similar motions, with confidences.
 
-        The words are learned from the labels of the other motions in the library. Their confidence
-        is the proportion of correct predictions, measured on labeled motions.
+        The words are learned from described takes of the CMU database, which come with motionloom,
+        and from the labels in the library. Their confidence is the proportion of correct
+        predictions, measured on other performers and labels.
 
         Returns
         -------
         words : list of (str, float)
-            Most likely first; empty if too few motions have labels.
+            Most likely first; empty if the motion lacks body joints.
         """
         from motionloom.text.text_index import open_index
 
         place = self._store.entry(name).name
         index = open_index(self._store)
-        if index.learned is None:
-            return []
-        return index.learned.words_of(index.names.index(place), max)
+        return index.predicted_words(index.names.index(place), max)

@@ -54,7 +54,8 @@ def prepare_search(
     is called with 1 after each motion.
     """
     from motionloom.features import FEATURES
-    from motionloom.search.clips.retrieval import clip_table
+    from motionloom.search.clips.hubs import FEWEST
+    from motionloom.search.clips.retrieval import clip_scales, clip_table
     from motionloom.search.index.neighbors import open_index
     from motionloom.search.methods import ClipMethod, Dtw, LazyGraph
 
@@ -62,7 +63,9 @@ def prepare_search(
     if not len(library):
         raise LibraryError(f"{library.path}: the library is empty; import motions first")
     if isinstance(method, ClipMethod):
-        clip_table(library.store, method.measure(), progress=progress)
+        table = clip_table(library.store, method.measure(), progress=progress)
+        if method.hub_correction and len(table.names) >= FEWEST:
+            clip_scales(library.store, table)
     elif isinstance(method, Dtw | LazyGraph) and method.features in FEATURES:
         rows = library.features(method.features, progress=progress)
         if isinstance(method, LazyGraph):

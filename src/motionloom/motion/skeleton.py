@@ -259,7 +259,10 @@ class Skeleton(FrozenArrays):
         >>> bool(np.allclose(skeleton.scaled(2.0).offsets, 2 * skeleton.offsets))
         True
         """
-        return replace(self, offsets=self.offsets * factor, end_offsets=self.end_offsets * factor)
+        scaled = replace(self, offsets=self.offsets * factor, end_offsets=self.end_offsets * factor)
+        if factor > 0.0 and "role_assignment" in self.__dict__:
+            scaled.__dict__["role_assignment"] = self.role_assignment  # it compares lengths only
+        return scaled
 
     def joint(self, name: str) -> int:
         """Return the index of the joint named `name`.

@@ -183,7 +183,7 @@ def _selected(library: Store, settings: GraphSettings) -> list[str]:
 
 
 def _excluded(library: Store, names: Sequence[str]) -> dict[str, str]:
-    """Return the takes that have no body like the others, and what they lack."""
+    """Return the takes that lack roles of the others, and the reason for each."""
     keys = {name: library.entry(name).skeleton for name in names}
     skeletons = {key: library.skeleton(key) for key in set(keys.values())}
     return without_body({name: skeletons[key] for name, key in keys.items()})

@@ -61,9 +61,9 @@ def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.f
     True
     """
     target = np.asarray(distances, np.float64)
-    known = np.isfinite(target)
+    connected = np.isfinite(target)
     # Nodes without a path between them are far apart.
-    target = np.where(known, target, 1.5 * target[known].max(initial=0.0) + 1e-9)
+    target = np.where(connected, target, 1.5 * target[connected].max(initial=0.0) + 1e-9)
     count = len(target)
     if count == 1:
         return np.zeros((1, 2))

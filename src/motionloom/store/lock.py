@@ -88,7 +88,7 @@ def _is_current(handle: int, folder: Path) -> bool:
 
 
 def _mark(handle: int, folder: Path) -> bool:
-    """Write the state of the catalogue, and return whether the previous writer left such a text."""
+    """Write the state of the catalogue, and return whether the previous writer left one."""
     try:
         os.lseek(handle, 0, os.SEEK_SET)
         interrupted = _is_interrupted(os.read(handle, 200), folder)

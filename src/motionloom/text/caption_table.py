@@ -38,8 +38,8 @@ from motionloom.text.captions import Event, counted, events
 from motionloom.text.signals import RATE, BodySignals, body_signals
 
 KIND = "captions"
-_VERSION = 1  # increment when signals, captions or statistics give different results than before
-_TYPES = (str, float, float, float, str, str, str, int)
+_VERSION = 2  # increment when signals, captions or statistics give different results than before
+_TYPES = (str, float, float, float, str, str, str, int, float)
 Array = NDArray[np.float64]
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _PARTS = 3  # signals that are sampled from start to end

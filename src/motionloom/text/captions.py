@@ -5,6 +5,10 @@ is a set of conditions on body signals. Its events are the longest runs of frame
 conditions hold, joined over short gaps. An event is accepted if its duration is within limits and
 if it meets the conditions for whole events. Each event is described by its predicate's text,
 and repetitions are counted: "waves with the right hand 3 times".
+
+Each event has a confidence: the share of such events that were judged correct in captured takes.
+Some predicates have conditions for *clear* events, which are correct more often. `captions` omits
+events whose confidence is low; text search uses them all.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _AROUND = 0.3  # seconds around an event within which a condition must hold at least once
 _REPEAT = 1.2  # maximum seconds between the end of one event and the start of its repetition
+LEAST_CONFIDENCE = 0.5  # captions are more likely correct than wrong
 _OVERLAP = 0.4  # fraction of an event that another event must cover to exclude it
 _NUMBERS = ("", "once", "twice", "three times", "four times", "five times", "six times")
 
@@ -62,6 +67,8 @@ class Event:
         Additional words for text search.
     count : int
         Number of repetitions.
+    confidence : float
+        Share of such events that were correct in captured takes.
     """
 
     name: str
@@ -72,13 +79,20 @@ class Event:
     side: str = ""
     more: str = ""
     count: int = 1
+    confidence: float = 1.0
 
     def __str__(self) -> str:
-        return f"{clock(self.start)}-{clock(self.end)} {self.text}"
+        return f"{clock(self.start)}-{clock(self.end)} {self.text} ({self.confidence:.0%})"
 
 
-def captions(motion: Motion) -> list[Event]:
+def captions(motion: Motion, *, least_confidence: float = LEAST_CONFIDENCE) -> list[Event]:
     """Return the events in a motion in chronological order, with repetitions counted.
+
+    Parameters
+    ----------
+    motion : Motion
+    least_confidence : float
+        Events with less confidence are omitted.
 
     Raises
     ------
@@ -91,7 +105,8 @@ def captions(motion: Motion) -> list[Event]:
     >>> [event.text for event in captions(ml.demo.clip("sit_stand")) if "sit" in event.name]
     ['sits down', 'sits']
     """
-    return counted(events(body_signals(motion)))
+    every = events(body_signals(motion))
+    return counted(event for event in every if event.confidence >= least_confidence)
 
 
 def events(signals: BodySignals) -> list[Event]:
@@ -134,7 +149,8 @@ def counted(single_events: Iterable[Event]) -> list[Event]:
         text = group[0].text
         if n > 1:
             text += f" {_NUMBERS[n] if n < len(_NUMBERS) else f'{n} times'}"
-        out.append(replace(group[0], end=group[-1].end, text=text, count=n))
+        confidence = sum(event.confidence for event in group) / len(group)
+        out.append(replace(group[0], end=group[-1].end, text=text, count=n, confidence=confidence))
     return out
 
 
@@ -225,8 +241,16 @@ def _event(predicate: Predicate, signals: BodySignals, side: str, start: int, en
 
     text = re.sub(r"{(\w+)}", word, predicate.text)
     more = re.sub(r"{(\w+)}", word, predicate.more)
+    is_clear = all(each.holds(curves, side, start, end, moment) for each in predicate.clear)
     return Event(
-        predicate.name, start / RATE, end / RATE, moment / RATE, " ".join(text.split()), side, more
+        predicate.name,
+        start / RATE,
+        end / RATE,
+        moment / RATE,
+        " ".join(text.split()),
+        side,
+        more,
+        confidence=predicate.confidence[is_clear],
     )
 
 
@@ -313,7 +337,9 @@ class Predicate:
     name: str
     text: str
     all: tuple[Condition, ...]
+    confidence: tuple[float, float]  # of events that are not clear, and of clear events
     once: tuple[Condition, ...] = ()
+    clear: tuple[Condition, ...] = ()
     sides: bool = False
     seconds: tuple[float, float] = (0.0, float("inf"))
     join: float = 0.0
@@ -343,11 +369,13 @@ def predicates() -> tuple[Predicate, ...]:
 
 def _predicate(row: dict[str, Any], shared: Mapping[str, tuple[Choice, ...]]) -> Predicate:
     own = {name: _choices(rows) for name, rows in row.pop("words", {}).items()}
-    for name in ("all", "once"):
+    for name in ("all", "once", "clear"):
         row[name] = tuple(Condition.parse(each) for each in row.get(name, ()))
     for name in ("seconds", "widen", "unless"):
         if name in row:
             row[name] = tuple(row[name])
+    given = row["confidence"]
+    row["confidence"] = tuple(given) if isinstance(given, list) else (given, given)
     predicate = Predicate(**row, words={**shared, **own})
     for name in re.findall(r"{(\w+)}", predicate.text):
         if name != "side" and name not in predicate.words:

@@ -1,14 +1,13 @@
 """Clusters of similar takes in a library, named after their captions.
 
-Whole takes are compared with the clip measure ``statistics`` (`motionloom.search.clips.statistics`)
-and joined by complete linkage: the distance between any two takes in a cluster is at most a
-fraction of the median distance between takes, so that one label fits the whole cluster. A cluster
-is named after the events (`motionloom.text.captions`) that occur in most of its takes and in few
-others.
+Whole takes are compared with the clip measure ``statistics``
+(`motionloom.search.clips.statistics`), corrected for hubs, and joined by complete linkage: the
+distance between any two takes in a cluster is at most a fraction of the median distance between
+takes, so that one label fits the whole cluster. A cluster is named after the events
+(`motionloom.text.captions`) that occur in most of its takes and in few others.
 
-The default fraction, 0.7, was chosen on four labeled sets, with purity 0.78, 0.95, 0.95 and 1.00
-and an adjusted Rand index of 0.58 to 0.81. When it is chosen on three of the sets, the purity on
-the fourth is 0.78, 0.75, 0.93 and 1.00.
+The default fraction, 0.65, was chosen on eight labeled sets, on which the mean purity is 0.91 and
+the mean adjusted Rand index 0.51. Without the correction for hubs, they are 0.88 and 0.53.
 """
 
 from __future__ import annotations

@@ -1,30 +1,38 @@
-"""Learned words: words that are predicted for a motion from the labels of similar motions.
+"""Learned words: words that are predicted for a motion from descriptions of similar motions.
 
-The model is a kernel ridge regression from motion statistics to the words of the labels. It is
-exact, has no random initialization, and trains in seconds. Statistics are replaced by the normal
-scores of their ranks, so that neither units nor outliers matter. A label that many motions share,
-such as a session name, counts less for each of them. The confidence of a word is measured by
-leave-one-out cross-validation, for which ridge regression has a closed formula: it is the fraction
-of equally strong predictions that are correct.
+The model is a ridge regression from motion statistics to the words of descriptions. It is exact,
+has no random initialization, and trains in less than a second. It learns from the described takes
+that come with motionloom (`motionloom.text.described_takes`) and from the library's own labels,
+which count more. A description that many motions share, such as a session name, counts less for
+each of them. The confidence of a word is the fraction of equally strong predictions that are
+correct. It is measured by cross-validation: the takes of one performer are held out at a time, or
+a single label, for which ridge regression has a closed formula.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.text.described_takes import (
+    STEPS,
+    DescribedTakes,
+    knot_scores,
+    quantile_knots,
+)
+
 Array = NDArray[np.float64]
 
 FEWEST = 20  # minimum number of descriptions for learning
-_MOST = 4000  # maximum number of descriptions; time grows with their cube
-_GAMMA = 0.3  # width of the kernel, per statistic
-_RIDGE = 6.0
-_SHARED = 5.0  # a description shared by more motions counts as if this many shared it
-_RARE = 2  # minimum number of descriptions with a word
+_MOST = 4000  # maximum number of labels that are used
+_RIDGE = 6.0  # per statistic
+_SHARED = 10.0  # a description shared by more motions counts as if this many shared it
+_OWN = 2.0  # weight of a library's own labels
+_RARE, _RARE_OWN = 3, 2  # minimum number of descriptions, or of own labels, with a word
 _BINS = 24  # number of bins for the confidence of predictions
 
 
@@ -66,7 +74,7 @@ class LearnedWords:
         """Return the most strongly predicted words for motion `m`, with their confidence."""
         column = np.asarray(self.predicted[:, m], np.float64)
         best = np.argsort(-column)[:most]
-        return [(self.vocabulary[v], self.sure(float(column[v]))) for v in best]
+        return [(self.vocabulary[v], self.sure(float(column[v]))) for v in best if column[v] > 0.0]
 
     def sure(self, prediction: float) -> float:
         """Return the fraction of predictions with this strength that are correct."""
@@ -75,68 +83,136 @@ class LearnedWords:
 
 
 def learn_words(
-    statistics: NDArray, descriptions: Sequence[tuple[int, Sequence[str]]]
+    statistics: NDArray,
+    descriptions: Sequence[tuple[int, Sequence[str]]],
+    takes: DescribedTakes | None = None,
+    words: Callable[[str], Sequence[str]] = str.split,
 ) -> LearnedWords | None:
     """Learn description words from motion statistics, and predict words for all motions.
 
     Parameters
     ----------
     statistics : ndarray, shape (M, D)
-        Statistics of all motions, with or without a description.
+        Statistics of all motions, with or without a description. Rows of zeros get no words.
     descriptions : sequence of (int, words)
         Index of a motion, and the words of its description. A motion may have several descriptions.
+    takes : DescribedTakes, optional
+        Other takes to learn from, and a function that returns the `words` of their descriptions.
 
     Returns
     -------
     learned : LearnedWords or None
-        None if fewer than `FEWEST` descriptions have words that occur at least twice.
+        None if fewer than `FEWEST` descriptions have words that occur several times.
     """
-    said = [(m, set(words)) for m, words in descriptions if words]
-    said = said[:: max(1, -(-len(said) // _MOST))]
-    count = Counter(word for _, words in said for word in words)
-    vocabulary = tuple(sorted(word for word, n in count.items() if n >= _RARE))
-    if len(said) < FEWEST or not vocabulary:
+    values = np.asarray(statistics, np.float64)
+    if not len(values):
+        return None
+    knots = quantile_knots(values) if takes is None else takes.knots
+    scores = knot_scores(knots, values)
+    examples = _own_examples(scores, descriptions)
+    if takes is not None:
+        examples = _taken_examples(takes, words).joined(examples)
+    count = Counter(word for said in examples.words for word in said)
+    own = Counter(word for said, w in examples.weighted_words() if w == _OWN for word in said)
+    vocabulary = tuple(sorted(w for w, n in count.items() if n >= _RARE or own[w] >= _RARE_OWN))
+    if len(examples.words) < FEWEST or not vocabulary:
         return None
     place = {word: v for v, word in enumerate(vocabulary)}
-    idf = np.log(1.0 + len(said) / np.array([count[word] for word in vocabulary]))
-    has = np.zeros((len(said), len(vocabulary)))
-    for row, (_, words) in enumerate(said):
-        has[row, [place[word] for word in words if word in place]] = 1.0
+    idf = np.log(1.0 + len(examples.words) / np.array([count[word] for word in vocabulary]))
+    has = np.zeros((len(examples.words), len(vocabulary)))
+    for row, said in enumerate(examples.words):
+        has[row, [place[word] for word in said if word in place]] = 1.0
+    weights = examples.shared_weights()
     target = _unit(has * idf)
-    members = np.array([m for m, _ in said])
-    scores = normal_scores(np.asarray(statistics, np.float64), np.unique(members))
-    shared = Counter(frozenset(words) for _, words in said)
-    counts = np.array([min(1.0, _SHARED / shared[frozenset(words)]) for _, words in said])
-    mean = counts @ target / counts.sum()
-    kernel = _kernel(scores[members], scores[members])
-    inverse = np.linalg.inv(kernel + np.diag(_RIDGE / counts))
-    weights = inverse @ (target - mean)
-    predicted = _normalized(_kernel(scores, scores[members]) @ weights)
-    # Ridge regression without one row has an exact solution: the residual grows by 1 / (1 -
-    # leverage).
-    left_out = (target - mean) - weights / np.diag(inverse)[:, None]
+    target -= weights @ target / weights.sum()
+    predict, left_out = ridge_regression(examples.rows, target, weights, examples.groups)
+    predicted = _normalized(scores @ predict) * np.any(values, axis=1, keepdims=True)
     limits, confidence = _confidence(_normalized(left_out), has)
     return LearnedWords(
-        vocabulary, idf, predicted.T.astype(np.float32), limits, confidence, len(said)
+        vocabulary, idf, predicted.T.astype(np.float32), limits, confidence, len(examples.words)
     )
 
 
-def normal_scores(values: Array, members: NDArray) -> Array:
-    """Replace each value with the normal score of its rank in its column, among rows `members`."""
-    from scipy.special import ndtri
+@dataclass(frozen=True, eq=False)
+class _Examples:
+    """Normal scores, words, weights, and groups of examples that are held out together."""
 
-    out = np.empty_like(values)
-    for d in range(values.shape[1]):
-        ranked = np.sort(values[members, d])
-        low, high = (np.searchsorted(ranked, values[:, d], side) for side in ("left", "right"))
-        share = (0.5 * (low + high) + 0.5) / (len(ranked) + 1.0)
-        out[:, d] = ndtri(np.clip(share, 1e-3, 1.0 - 1e-3))
-    return out
+    rows: Array
+    words: list[frozenset[str]]
+    weights: list[float]
+    groups: list[str]
+
+    def joined(self, other: _Examples) -> _Examples:
+        return _Examples(
+            np.vstack([self.rows, other.rows]),
+            self.words + other.words,
+            self.weights + other.weights,
+            self.groups + other.groups,
+        )
+
+    def weighted_words(self) -> zip[tuple[frozenset[str], float]]:
+        return zip(self.words, self.weights, strict=True)
+
+    def shared_weights(self) -> Array:
+        shared = Counter(self.words)
+        return np.array([w * min(1.0, _SHARED / shared[said]) for said, w in self.weighted_words()])
 
 
-def _kernel(a: Array, b: Array) -> Array:
-    squares = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2.0 * a @ b.T
-    return np.exp(-_GAMMA / a.shape[1] * np.maximum(squares, 0.0))
+def _own_examples(scores: Array, descriptions: Sequence[tuple[int, Sequence[str]]]) -> _Examples:
+    own = [(m, frozenset(said)) for m, said in descriptions if said]
+    own = own[:: max(1, -(-len(own) // _MOST))]
+    return _Examples(
+        scores[[m for m, _ in own]],
+        [said for _, said in own],
+        [_OWN] * len(own),
+        [f"motion {m}" for m, _ in own],
+    )
+
+
+def _taken_examples(takes: DescribedTakes, words: Callable[[str], Sequence[str]]) -> _Examples:
+    said = [(n, frozenset(words(text))) for n, text in enumerate(takes.descriptions)]
+    said = [(n, each) for n, each in said if each]
+    return _Examples(
+        takes.scores[[n for n, _ in said]] / STEPS,
+        [each for _, each in said],
+        [1.0] * len(said),
+        [takes.performer(n) for n, _ in said],
+    )
+
+
+def ridge_regression(
+    rows: Array, target: Array, weights: Array, groups: Sequence[str]
+) -> tuple[Array, Array]:
+    """Fit a weighted ridge regression; return it and the predictions for held-out groups.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (N, D)
+    target : ndarray, shape (N, V)
+    weights : ndarray, shape (N,)
+    groups : sequence of str, length N
+        Rows of one group are held out together.
+
+    Returns
+    -------
+    coefficients : ndarray, shape (D, V)
+    left_out : ndarray, shape (N, V)
+        Predictions for each row, without the rows of its group.
+    """
+    width = rows.shape[1]
+    weighted = rows * weights[:, None]
+    inverse = np.linalg.inv(weighted.T @ rows + _RIDGE * width * np.eye(width))
+    coefficients = inverse @ (weighted.T @ target)
+    left_out = rows @ coefficients
+    members: dict[str, list[int]] = {}
+    for n, group in enumerate(groups):
+        members.setdefault(group, []).append(n)
+    for chosen in members.values():
+        # Without a group, the residuals r of its rows are (I - H)^-1 r, H the hat matrix.
+        hat = rows[chosen] @ inverse @ weighted[chosen].T
+        residuals = np.linalg.solve(np.eye(len(chosen)) - hat, target[chosen] - left_out[chosen])
+        left_out[chosen] = target[chosen] - residuals
+    return coefficients, left_out
 
 
 def _unit(rows: Array) -> Array:

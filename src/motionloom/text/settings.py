@@ -18,7 +18,7 @@ class FindSettings(MotionChoice):
     )
 
 
-FINENESS = 0.7  # fraction of the median distance between takes
+FINENESS = 0.65  # fraction of the median distance between takes
 
 
 @dataclass(frozen=True, kw_only=True)

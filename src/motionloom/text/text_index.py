@@ -4,7 +4,8 @@
 
     derived/text-index.KEY.VERSION/
       index.sqlite     takes: two FTS5 tables, `named` (names, folders, labels) and `captioned`;
-                       events: captions and labeled segments with their frames and words
+                       events: captions and labeled segments with their frames and words;
+                       vocabulary: number of motions with each word; forms: its spelling
       learned.npy       predicted words, (V, M), memory-mapped
       learned.json      vocabulary and confidence
 
@@ -17,10 +18,10 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -36,6 +37,7 @@ from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 from motionloom.text import caption_table as table
 from motionloom.text.captions import Event, predicates
+from motionloom.text.described_takes import described_takes, described_takes_digest
 from motionloom.text.learned_words import LearnedWords, learn_words
 from motionloom.text.vocabulary import (
     RELATED,
@@ -43,11 +45,12 @@ from motionloom.text.vocabulary import (
     expanded,
     library_synonyms,
     own_synonyms,
+    word_forms,
     words,
 )
 
 KIND = "text-index"
-_VERSION = 4
+_VERSION = 5
 _SCHEMA = """
 CREATE TABLE takes (number INTEGER PRIMARY KEY, name TEXT, fps REAL, frames INTEGER,
                     descriptive INTEGER);
@@ -57,6 +60,7 @@ CREATE TABLE events (take INTEGER, start_frame INTEGER, end_frame INTEGER, text 
                      source TEXT, name TEXT, side TEXT);
 CREATE INDEX events_of ON events (take);
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY, takes INTEGER);
+CREATE TABLE forms (word TEXT PRIMARY KEY, form TEXT);
 """
 
 # Counts events that lie outside their motions, and invalid words.
@@ -68,6 +72,7 @@ SELECT (SELECT count(*) FROM events e LEFT JOIN takes t ON t.number = e.take
         OR typeof(source) != 'text' OR typeof(e.name) != 'text' OR typeof(side) != 'text')
      + (SELECT count(*) FROM vocabulary WHERE typeof(word) != 'text' OR typeof(takes) != 'integer'
         OR takes < 0)
+     + (SELECT count(*) FROM forms WHERE typeof(word) != 'text' OR typeof(form) != 'text')
 """
 _ADVICE = "run motionloom verify LIB --repair to remove the index; it is rebuilt when needed"
 
@@ -130,6 +135,9 @@ class TextIndex:
             raise LibraryError(
                 f"the text index is damaged: a word has an impossible count; {_ADVICE}"
             )
+        self._forms: dict[str, str] = dict(self.rows("SELECT word, form FROM forms"))
+        if not all(isinstance(text, str) for pair in self._forms.items() for text in pair):
+            raise LibraryError(f"the text index is damaged: a form is not a string; {_ADVICE}")
 
     def __len__(self) -> int:
         return len(self.names)
@@ -145,11 +153,32 @@ class TextIndex:
         """Return the words of a string in indexed form."""
         return words(text, self.synonyms)
 
+    def shown(self, word: str) -> str:
+        """Return a word as people spell it: ``dance`` for the stem ``danc``."""
+        return self._forms.get(word) or self.synonyms.forms.get(word, word)
+
     def known(self, word: str) -> bool:
-        """Return whether any motion is described by this word."""
-        return word in self.takes_with or (
-            self.learned is not None and word in self.learned.vocabulary
+        """Return whether any motion is described by this word, or by a related word."""
+        return any(
+            each in self.takes_with or each in self.learned_words
+            for each in (word, *self.synonyms.related.get(word, ()))
         )
+
+    @cached_property
+    def learned_words(self) -> frozenset[str]:
+        """All words that were learned."""
+        return frozenset(() if self.learned is None else self.learned.vocabulary)
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """All known words."""
+        return sorted({*self.takes_with, *self.learned_words})
+
+    def predicted_words(self, take: int, most: int = 5) -> list[tuple[str, float]]:
+        """Return the most strongly predicted words for a motion, with their confidence."""
+        if self.learned is None:
+            return []
+        return [(self.shown(word), sure) for word, sure in self.learned.words_of(take, most)]
 
     def text_scores(self, field: str, query: Iterable[str]) -> Array:
         """Return the BM25 score of every motion in ``named`` or ``captioned``, shape (M,)."""
@@ -178,6 +207,11 @@ class TextIndex:
             for start, end, text, event_words, *rest in self.rows(statement, (take,))
         ]
 
+    def named_words(self, take: int) -> list[str]:
+        """Return the words of the name and the labels of a motion."""
+        rows = self.rows("SELECT words FROM named WHERE rowid = ?", (take,))
+        return str(rows[0][0]).split() if rows else []
+
     def takes_named(self, words: Iterable[str]) -> set[int]:
         """Return the motions whose name or labels contain any of the words."""
         match = " OR ".join(f'"{word}"' for word in words)
@@ -194,7 +228,8 @@ def open_index(
 ) -> TextIndex:
     """Return a library's text index; rebuild it if motions, labels or synonyms have changed."""
     synonyms = library_synonyms(library.path)
-    options = {"version": _VERSION, "captions": table.options(), "words": _words_digest(library)}
+    options = {"version": _VERSION, "captions": table.options(), "words": _words_digest(library),
+               "takes": described_takes_digest()}  # fmt: skip
     artifacts = library.artifacts
 
     def read(folder: Folder) -> TextIndex:
@@ -217,9 +252,10 @@ def open_index(
 
     def build(folder: Path, previous: Folder | None) -> None:
         takes, descriptions, statistics = _takes(library, captions, synonyms)
-        learned = learn_words(statistics, descriptions)
+        read_words = partial(words, synonyms=synonyms)
+        learned = learn_words(statistics, descriptions, described_takes(), read_words)
         with closing(sqlite3.connect(folder / "index.sqlite")) as connection:
-            write_takes(connection, takes)
+            write_takes(connection, takes, _forms(library, takes, synonyms))
         _save_learned(folder, learned)
 
     with library.writing():  # captions, labels and motions stay the same
@@ -237,10 +273,15 @@ class _NotBuilt(Exception):
     """Raised if the index is missing or out of date."""
 
 
-def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) -> None:
-    """Write the tables of the index."""
+def write_takes(
+    connection: sqlite3.Connection,
+    takes: Sequence[IndexedTake],
+    forms: Mapping[str, str] | None = None,
+) -> None:
+    """Write the tables of the index; `forms` has the spelling of each word."""
     connection.executescript(_SCHEMA)
     with connection:
+        connection.executemany("INSERT INTO forms VALUES (?, ?)", sorted((forms or {}).items()))
         count: dict[str, int] = {}
         for number, take in enumerate(takes):
             descriptive = not motion_words().isdisjoint(take.named)
@@ -272,6 +313,16 @@ def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) ->
             for word in {*take.named, *take.captioned}:
                 count[word] = count.get(word, 0) + 1
         connection.executemany("INSERT INTO vocabulary VALUES (?, ?)", sorted(count.items()))
+
+
+def _forms(library: Store, takes: Sequence[IndexedTake], synonyms: Synonyms) -> dict[str, str]:
+    """Return the spelling of all words in names, labels, captions and described takes."""
+    labels = library.catalogue.labels().values()
+    texts = {re.sub(r"[/\\]", " ", take.name) for take in takes}
+    texts |= {event.text for take in takes for event in take.events}
+    texts |= {label for each in labels for label in each} | {*described_takes().descriptions}
+    texts |= {each.more for each in predicates()}
+    return word_forms(sorted(texts), synonyms)
 
 
 def _words_digest(library: Store) -> str:

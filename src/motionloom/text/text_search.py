@@ -7,7 +7,11 @@ best motions are then examined. The events that match each part of the query, in
 order, determine the segment. The fraction of the query that they match is added to the score.
 
 "right foot kicks high, then turns left" has two successive parts; "waves while walking" has two
-simultaneous parts. Numbers are treated like other words: a caption says "jumps up three times".
+simultaneous parts.
+
+Sides, heights, directions and numbers are constraints. A segment that shows the requested action
+with the wrong side ("kicks with the left foot") is ranked after all others and says what differs;
+one with a different number is ranked lower. Unknown words are ignored if known words remain.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -25,17 +29,30 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.store.store import Store
 from motionloom.text.text_index import IndexedEvent, TextIndex
-from motionloom.text.vocabulary import MODIFIERS, check_text, nearest, word_spans
+from motionloom.text.vocabulary import (
+    MODIFIERS,
+    OPPOSITES,
+    check_text,
+    nearest,
+    similar,
+    spelled_words,
+    word_spans,
+)
 
 Array = NDArray[np.float64]
 
 # Weights of the standardized scores. They were chosen using sentences about other performers.
 _NAMED, _CAPTIONED, _LEARNED = 0.6, 0.5, 1.0
+_OUTSTANDING = 3.0  # standard deviations; a rare word in a caption counts no more than this
+_FEW = 20  # number of motions with which learned words count half; few are hard to standardize
 _LITERAL = 1000.0  # added if the name or the labels contain every word
 # Weights of the fraction of the query that events match in order, for queries with one part and
 # with several.
 _LOCATED = (0.15, 0.5)
-_LOOKED_INTO = 80  # number of motions whose events are read
+_LOOKED_INTO = 80  # number of motions whose events are read; more if words are constraints
+_AGREES = 0.5  # added if all constraints are met; subtracted if a number differs
+_WRONG = 1000.0  # subtracted if a side, height or direction is wrong
+_MISFIT = 0.5  # factor for the fraction that an event matches if it breaks a constraint
 _MODIFIER = 0.3  # weight of words for direction and manner when events are matched
 _LEAST = 0.35  # minimum fraction of a query part that an event must match
 _NEARLY = 0.75  # minimum score of other segments, as a fraction of the best score of the motion
@@ -44,6 +61,11 @@ _SURE = 0.3  # minimum confidence to show a learned word
 
 
 LONGEST = 2000  # maximum number of characters in a query
+_MOST_TIMES = 20  # larger numbers are degrees
+_TIMES = {
+    "twice": 2, "three": 3, "four": 4, "five": 5, "six": 6,
+    **{str(n): n for n in range(7, _MOST_TIMES + 1)},
+}  # fmt: skip
 _THEN = re.compile(
     r"\s*(?:[,;.]+\s*(?:and\s+)?(?:then|afterwards|finally|next|after that)\b|"
     r"\b(?:and\s+)?(?:then|afterwards|followed by|before|after that)\b|[;.](?=\s|$)|->|→)[\s,]*",
@@ -62,6 +84,9 @@ class QueryPart:
     text: str
     words: tuple[str, ...]
     together: bool = False
+
+
+Chain = tuple[tuple[IndexedEvent, QueryPart], ...]  # events, and the parts that they match
 
 
 def query_parts(text: str, words: Callable[[str], list[str]]) -> list[QueryPart]:
@@ -113,6 +138,9 @@ class TextMatch:
         Sources in which the words matched: ``name``, ``label``, ``caption``, ``learned``.
     spans : tuple of (int, int)
         Ranges of characters ``[start, end)`` in `text` to highlight, because they match the query.
+    differs : tuple of str
+        Sides, heights and directions in the segment that are the opposite of those in the query,
+        such as ``left``. Such matches come last.
     """
 
     motion: str
@@ -126,21 +154,30 @@ class TextMatch:
     sources: tuple[str, ...]
     whole: bool = False  # no event narrows down the part of the motion
     spans: tuple[tuple[int, int], ...] = ()
+    differs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.motion}:{self.start_frame}-{self.end_frame}"
+
+    @property
+    def marked_text(self) -> str:
+        """The text, followed by what differs from the query, if anything."""
+        differs = f"(differs: {', '.join(self.differs)})" if self.differs else ""
+        return f"{self.text} {differs}".strip()
 
 
 @dataclass(frozen=True, eq=False)
 class TextMatches(Sequence[TextMatch]):
     """Matches, best first, and the unknown words in the query.
 
-    `unknown` maps each word that does not match any motion to a similarly spelled known word, or to
-    "".
+    `unknown` maps each word that does not match any motion to the known word that was used instead,
+    because it has almost the same spelling, or to "" if the word was ignored. `suggestions` has
+    known words with a similar spelling for each ignored word.
     """
 
     matches: tuple[TextMatch, ...]
     unknown: dict[str, str]
+    suggestions: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.matches)
@@ -168,47 +205,177 @@ def find(
     Motions in `literal` come first, in order of decreasing value.
     """
     parts = query_parts(text, index.words)
-    unknown: dict[str, str] = {}
-    for word in {word for part in parts for word in part.words}:
-        if not index.known(word):
-            unknown[word] = nearest(word, index.takes_with) or ""
-    parts = [_respelled(part, unknown) for part in parts]
+    replaced, unknown, suggestions = _unknown_words(index, text)
+    parts = [_respelled(part, replaced) for part in parts]
     asked = [word for part in parts for word in part.words if index.known(word)]
     if not len(index) or not (asked or literal):
-        return TextMatches((), unknown)
-    scores, matched = rank(index, asked)
+        return TextMatches((), unknown, suggestions)
+    scores, matched = rank(index, asked, [word for part in parts for word in _learnable(part)])
     for name, tier in (literal or {}).items():
         m = bisect_left(index.names, name)
         matched[m] = True
         scores[m] += _LITERAL * tier
     allowed = np.array([among is None or name in among for name in index.names])
     order = [int(m) for m in np.argsort(-scores, kind="stable") if matched[m] and allowed[m]]
-    looked = order[:_LOOKED_INTO]
+    parts = [_locatable(part, index) for part in parts]
+    most_looked = _LOOKED_INTO * (4 if any(constraints(part.words) for part in parts) else 1)
     bonus = _LOCATED[len(parts) > 1]
-    rows: list[tuple[float, int, tuple[IndexedEvent, ...]]] = []
-    for m in looked:
-        segments = _segments(index.events(m), parts, index.rarity, every=every)
-        for share, events in islice(segments, most):  # best first
-            rows.append((scores[m] + bonus * share, m, events))
+    rows: list[tuple[float, int, tuple[IndexedEvent, ...], tuple[str, ...]]] = []
+    for m in order[:most_looked]:
+        agreement = _Agreement(index, m, parts)
+        segments = _segments(agreement, parts, index.rarity, every=every)
+        for share, chain in islice(segments, most):  # best first
+            change, differs = agreement.of_segment(chain)
+            events = tuple(event for event, _ in chain)
+            rows.append((scores[m] + bonus * share + change, m, events, differs))
     rows.sort(key=lambda row: -row[0])
     if most is None:
-        rows += [(scores[m], m, ()) for m in order[_LOOKED_INTO:]]
-    matches = [_match(index, m, score, events, asked) for score, m, events in rows[:most]]
-    return TextMatches(tuple(matches), unknown)
+        rows += [(scores[m], m, (), ()) for m in order[most_looked:]]
+    matches = [_match(index, m, score, events, asked, differs)
+               for score, m, events, differs in rows[:most]]  # fmt: skip
+    return TextMatches(tuple(matches), unknown, suggestions)
 
 
-def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the score of each motion for a query's words, and whether any word matched."""
+def _unknown_words(
+    index: TextIndex, text: str
+) -> tuple[dict[str, str], dict[str, str], dict[str, tuple[str, ...]]]:
+    """Return replacements for unknown words, and unknown words and suggestions to be shown."""
+    replaced: dict[str, str] = {}
+    unknown: dict[str, str] = {}
+    suggestions: dict[str, tuple[str, ...]] = {}
+    for spelled, word in spelled_words(text, index.synonyms):
+        if index.known(word):
+            continue
+        forms = {index.shown(each): each for each in index.vocabulary}
+        near = nearest(word, index.vocabulary)
+        shown = index.shown(near) if near else nearest(spelled, forms)
+        if shown:
+            replaced[word] = near or forms[shown]
+        else:
+            suggestions[spelled] = similar(spelled, forms)
+        unknown[spelled] = shown or ""
+    return replaced, unknown, suggestions
+
+
+def constraints(words: Collection[str]) -> set[str]:
+    """Return the words of a query part that are constraints: sides, directions, numbers.
+
+    A word is not a constraint if its opposite is also requested.
+
+    Examples
+    --------
+    >>> sorted(constraints(["kick", "left", "2"])), constraints(["left", "right"])
+    (['2', 'left'], set())
+    """
+    return {
+        word
+        for word in words
+        if word.isdecimal() or (word in OPPOSITES and OPPOSITES[word] not in words)
+    }
+
+
+class _Agreement:
+    """Tells whether the events of a motion meet the constraints of a query."""
+
+    def __init__(self, index: TextIndex, m: int, parts: Sequence[QueryPart]) -> None:
+        self.events: Sequence[IndexedEvent] = index.events(m)
+        self.parts = parts
+        self.named = set(index.named_words(m))
+        totals: dict[tuple[str, str], int] = {}
+        for event in self.events:
+            for key in {(event.name, ""), (event.name, event.side)}:
+                totals[key] = totals.get(key, 0) + _count(event)
+        self.totals = totals
+
+    def differs(self, event: IndexedEvent, part: QueryPart) -> set[str]:
+        """Return the words of an event that contradict a part: opposite sides, other numbers."""
+        wrong: set[str] = set()
+        if not _same_action(event, part):
+            return wrong
+        for word in constraints(part.words):
+            if not word.isdecimal():
+                other = OPPOSITES[word]
+                if other in event.words and word not in event.words:
+                    wrong.add(other)
+            elif word not in event.words and event.source == "caption":
+                numbers = {each for each in event.words if each.isdecimal()}
+                if int(word) <= _MOST_TIMES:
+                    counts = {
+                        _count(event),
+                        *(self.totals[event.name, s] for s in ("", event.side)),
+                    }
+                    if int(word) not in counts:
+                        wrong.add(str(_count(event)))
+                elif any(int(each) > _MOST_TIMES for each in numbers):
+                    wrong.add(max(numbers, key=int))
+        return wrong
+
+    def of_segment(self, chain: Chain) -> tuple[float, tuple[str, ...]]:
+        """Return the change of a segment's score, and its wrong sides and directions."""
+        asked = {word for part in self.parts for word in constraints(part.words)}
+        if not asked:
+            return 0.0, ()
+        broken: set[str] = set()
+        met = False
+        for event, part in chain:
+            broken |= self.differs(event, part)
+            met |= _same_action(event, part) and bool(constraints(part.words) & event.words)
+        if not chain:  # only names and labels are available
+            sides = {word for word in asked if word in OPPOSITES}
+            met = bool(sides & self.named)
+            broken = {OPPOSITES[word] for word in sides} & self.named if not met else set()
+        wrong = tuple(sorted(word for word in broken if not word.isdecimal()))
+        if wrong:
+            return -_WRONG, wrong
+        return (-_AGREES if broken else _AGREES * met), ()
+
+
+def _same_action(event: IndexedEvent, part: QueryPart) -> bool:
+    actions = set(part.words) - MODIFIERS
+    return not actions or not actions.isdisjoint(event.words)
+
+
+def _count(event: IndexedEvent) -> int:
+    """Return how often an event repeats, from its caption."""
+    repeats = re.search(r"(\w+)(?: times)?$", event.text)
+    return _TIMES.get(repeats[1], 1) if repeats else 1
+
+
+def rank(
+    index: TextIndex, asked: Sequence[str], learnable: Sequence[str]
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the score of each motion for a query's words, and whether any word matched.
+
+    Learned words are compared with the words in `learnable` only.
+    """
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
-    moving = _CAPTIONED * _standard(captioned)
+    moving = _CAPTIONED * np.minimum(_standard(captioned), _OUTSTANDING)
     matched = (named > 0.0) | (captioned > 0.0)
     if index.learned is not None and asked:
-        learned = index.learned.scores(asked)
-        moving = moving + _LEARNED * _standard(learned)
+        learned = index.learned.scores(_learned_words(index, learnable))
+        weight = _LEARNED * len(index) / (len(index) + _FEW)
+        moving = moving + weight * _standard(learned)
         matched |= learned > 0.0
     return moving + _NAMED * _descriptive_scores(
         named, _standard(moving), index.descriptive
     ), matched
+
+
+def _learnable(part: QueryPart) -> list[str]:
+    """Return the words of a part without the side of a limb; learned sides are those of turns."""
+    limb = not {"hand", "leg"}.isdisjoint(part.words)
+    return [word for word in part.words if not (limb and word in ("left", "right"))]
+
+
+def _learned_words(index: TextIndex, asked: Sequence[str]) -> list[str]:
+    """Return the words of a query, each replaced by related words if only those were learned."""
+    return [
+        other
+        for word in asked
+        for other in (
+            (word,) if word in index.learned_words else index.synonyms.related.get(word, ())
+        )
+    ]
 
 
 def _descriptive_scores(named: Array, moving: Array, descriptive: NDArray[np.bool_]) -> Array:
@@ -224,18 +391,22 @@ def _descriptive_scores(named: Array, moving: Array, descriptive: NDArray[np.boo
 
 
 def locate(
-    events: Sequence[IndexedEvent], parts: Sequence[QueryPart], rarity: Callable[[str], float]
-) -> tuple[float, tuple[IndexedEvent, ...]]:
-    """Return the fraction of a query that events match in order, and those events.
+    events: Sequence[IndexedEvent],
+    parts: Sequence[QueryPart],
+    rarity: Callable[[str], float],
+    differs: Callable[[IndexedEvent, QueryPart], Collection[str]] = lambda event, part: (),
+) -> tuple[float, Chain]:
+    """Return the fraction of a query that events match in order, and those events and parts.
 
     Each part is matched by at most one event. The event of a later part may not start before the
-    event of the previous part; the event of a simultaneous part must overlap it.
+    event of the previous part; the event of a simultaneous part must overlap it. An event that
+    breaks a constraint (`differs`) counts less.
     """
     weights = [
         {word: rarity(word) * (_MODIFIER if word in MODIFIERS else 1.0) for word in part.words}
         for part in parts
     ]
-    best: list[tuple[float, tuple[IndexedEvent, ...]]] = [(0.0, ())]
+    best: list[tuple[float, Chain]] = [(0.0, ())]
     for part, weight in zip(parts, weights, strict=True):
         total = sum(weight.values())
         options = []
@@ -243,17 +414,20 @@ def locate(
             answered = sum(w for word, w in weight.items() if word in event.words)
             if answered > 0.0 and answered >= _LEAST * total:
                 # Labels written by people come before captions found by rules.
-                options.append((answered / total + _BY_HAND * (event.source == "label"), event))
+                value = answered / total + _BY_HAND * (event.source == "label")
+                fits = _same_action(event, part) and not differs(event, part)
+                options.append((value * (1.0 if fits else _MISFIT), event))
         options.sort(key=lambda each: -each[0])
         grown = list(best)
         for score, chosen in best:
             for value, event in options[:40]:
-                if not chosen or _follows(event, chosen[-1], together=part.together):
-                    grown.append((score + value, (*chosen, event)))
+                if not chosen or _follows(event, chosen[-1][0], together=part.together):
+                    grown.append((score + value, (*chosen, (event, part))))
         # Keep the best of several chains with the same end, and only a few chains.
-        kept: dict[tuple[int, int], tuple[float, tuple[IndexedEvent, ...]]] = {}
+        kept: dict[tuple[int, int], tuple[float, Chain]] = {}
         for score, chosen in grown:
-            key = (chosen[-1].start_frame, chosen[-1].end_frame) if chosen else (-1, -1)
+            last = chosen[-1][0] if chosen else None
+            key = (last.start_frame, last.end_frame) if last else (-1, -1)
             if key not in kept or kept[key][0] < score:
                 kept[key] = (score, chosen)
         best = sorted(kept.values(), key=lambda each: -each[0])[:60]
@@ -262,20 +436,21 @@ def locate(
 
 
 def _segments(
-    events: Sequence[IndexedEvent],
+    agreement: _Agreement,
     parts: Sequence[QueryPart],
     rarity: Callable[[str], float],
     *,
     every: bool,
-) -> Iterator[tuple[float, tuple[IndexedEvent, ...]]]:
+) -> Iterator[tuple[float, Chain]]:
     """Return the best segment of a motion or, with `every`, all segments nearly as good."""
-    best, chosen = locate(events, parts, rarity)
+    events = agreement.events
+    best, chosen = locate(events, parts, rarity, agreement.differs)
     yield best, chosen
     while every and chosen:
-        start = min(event.start_frame for event in chosen)
-        end = max(event.end_frame for event in chosen)
+        start = min(event.start_frame for event, _ in chosen)
+        end = max(event.end_frame for event, _ in chosen)
         events = [e for e in events if e.end_frame <= start or e.start_frame >= end]
-        share, chosen = locate(events, parts, rarity)
+        share, chosen = locate(events, parts, rarity, agreement.differs)
         if share < _NEARLY * best:
             return
         if chosen:
@@ -288,6 +463,12 @@ def _follows(event: IndexedEvent, before: IndexedEvent, *, together: bool) -> bo
     return event is not before and event.start_frame > before.start_frame
 
 
+def _locatable(part: QueryPart, index: TextIndex) -> QueryPart:
+    """Drop words that no event can have, because they are unknown or only learned."""
+    words = tuple(w for w in part.words if w in index.takes_with or w in constraints(part.words))
+    return QueryPart(part.text, words or part.words, part.together)
+
+
 def _respelled(part: QueryPart, unknown: dict[str, str]) -> QueryPart:
     words = tuple(unknown.get(word) or word for word in part.words)
     return QueryPart(part.text, words, part.together)
@@ -298,7 +479,12 @@ def _standard(scores: Array) -> Array:
 
 
 def _match(
-    index: TextIndex, m: int, score: float, events: Sequence[IndexedEvent], asked: Sequence[str]
+    index: TextIndex,
+    m: int,
+    score: float,
+    events: Sequence[IndexedEvent],
+    asked: Sequence[str],
+    differs: tuple[str, ...],
 ) -> TextMatch:
     fps, frames = index.fps[m], index.frames[m]
     start = min((event.start_frame for event in events), default=0)
@@ -310,8 +496,8 @@ def _match(
     if name:
         sources.setdefault("name", set()).update(name)
     statement = "SELECT words FROM {} WHERE rowid = ?"
-    for field, source in (("named", "label"), ("captioned", "caption")):
-        rows = index.rows(statement.format(field), (m,))
+    for table, source in (("named", "label"), ("captioned", "caption")):
+        rows = index.rows(statement.format(table), (m,))
         indexed = str(rows[0][0]).split() if rows else []
         more = set(indexed) & set(asked) - set().union(*sources.values(), set())
         if more:
@@ -322,12 +508,13 @@ def _match(
         more = set(sure) & set(asked) - set().union(*sources.values(), set())
         if more:
             sources.setdefault("learned", set()).update(more)
-        text = text or ("perhaps " + ", ".join(sure[:4]) if sure else "")
+        shown = ", ".join(index.shown(word) for word in sure[:4])
+        text = text or (f"perhaps {shown}" if sure else "")
     matched = [word for word in dict.fromkeys(asked) if any(word in s for s in sources.values())]
     return TextMatch(
         index.names[m], start, end, start / fps, end / fps, float(score), text,
-        tuple(matched), tuple(sorted(sources)), not events,
-        word_spans(text, asked, index.synonyms),
+        tuple(index.shown(word) for word in matched), tuple(sorted(sources)), not events,
+        word_spans(text, asked, index.synonyms), differs,
     )  # fmt: skip
 
 

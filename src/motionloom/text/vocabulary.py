@@ -11,7 +11,7 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -43,6 +43,12 @@ MODIFIERS = frozenset(
     "left right forward backward up down side sidestep high low slow fast straight far big small "
     "hand leg foot head floor around 1 2 3 4 5 6 7 8 9 10 45 90 135 180 225 270 315 360".split()
 )
+# Words of which a motion shows only one, unless it shows them one after the other.
+OPPOSITES = {
+    "left": "right", "right": "left", "high": "low", "low": "high",
+    "forward": "backward", "backward": "forward", "up": "down", "down": "up",
+}  # fmt: skip
+_COUNTERCLOCKWISE = re.compile(r"\b(?:counter|anti)[\s-]*clockwise")
 _OWN = "synonyms.txt"
 _LARGEST = 1 << 20  # maximum size of that file, in bytes
 RELATED = 0.5  # weight of related words
@@ -50,10 +56,14 @@ RELATED = 0.5  # weight of related words
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Synonyms, which are replaced by another word, and related words."""
+    """Synonyms, which are replaced by another word, and related words.
+
+    `forms` maps stems to the spelling in the file, such as ``danc`` to ``dance``.
+    """
 
     same: Mapping[str, str]
     related: Mapping[str, tuple[str, ...]]
+    forms: Mapping[str, str] = field(default_factory=dict)
 
 
 def words(text: str, synonyms: Synonyms | None = None) -> list[str]:
@@ -64,14 +74,51 @@ def words(text: str, synonyms: Synonyms | None = None) -> list[str]:
     >>> words("A person is kicking_2 twice, while walking backwards")
     ['kick', '2', '2', 'walk', 'backward']
     """
+    return [word for _, word in spelled_words(text, synonyms)]
+
+
+def spelled_words(text: str, synonyms: Synonyms | None = None) -> list[tuple[str, str]]:
+    """Return the words of a string, each as spelled and as returned by `words`.
+
+    Examples
+    --------
+    >>> spelled_words("Dances counter-clockwise")
+    [('dances', 'danc'), ('counterclockwise', 'left')]
+    """
     table = synonyms or built_in_synonyms()
     plain = unicodedata.normalize("NFKC", text).casefold()
     result = []
-    for word in _WORD.findall(plain):
+    for word in _WORD.findall(_COUNTERCLOCKWISE.sub("counterclockwise", plain)):
         if word not in STOP:
             short = table.same.get(word) or stem(word)
-            result.append(table.same.get(short, short))
+            result.append((word, table.same.get(short, short)))
     return result
+
+
+def word_forms(texts: Iterable[str], synonyms: Synonyms | None = None) -> dict[str, str]:
+    """Return a spelling to show for each word: that of the synonyms, or the shortest one used.
+
+    Examples
+    --------
+    >>> word_forms(["dancing, juggling", "juggles", "jumps"])
+    {'danc': 'dance', 'juggl': 'juggle', 'jump': 'jump'}
+    """
+    table = synonyms or built_in_synonyms()
+    forms: dict[str, str] = {}
+    for text in texts:
+        for spelled, word in spelled_words(text, table):
+            if spelled == f"{word}es" and not word.endswith(("s", "x", "z", "ch", "sh")):
+                spelled = f"{word}e"
+            elif spelled in (f"{word}s", f"{word}es"):
+                spelled = word
+            form = forms.get(word, table.forms.get(word))
+            if form is None and stem(spelled) == word:
+                form = spelled
+            elif form is None:  # a synonym
+                form = word
+            better = len(spelled) < len(form) and stem(spelled) == word
+            forms[word] = spelled if better else form
+    return forms
 
 
 def word_spans(
@@ -150,10 +197,23 @@ def nearest(word: str, vocabulary: Iterable[str]) -> str | None:
     >>> nearest("cartwel", ["walk", "cartwheel"])
     'cartwheel'
     """
-    if len(word) < 4:
-        return None
-    close = difflib.get_close_matches(word, vocabulary, n=1, cutoff=0.8)
+    close = similar(word, vocabulary, most=1, least=0.8)
     return close[0] if close else None
+
+
+def similar(
+    word: str, vocabulary: Iterable[str], *, most: int = 3, least: float = 0.7
+) -> tuple[str, ...]:
+    """Return words in a vocabulary that are spelled similarly, closest first.
+
+    Examples
+    --------
+    >>> similar("danse", ["walk", "dance", "cartwheel"])
+    ('dance',)
+    """
+    if len(word) < 4:
+        return ()
+    return tuple(difflib.get_close_matches(word, vocabulary, n=most, cutoff=least))
 
 
 @cache
@@ -180,7 +240,11 @@ def library_synonyms(folder: Path) -> Synonyms:
     if not text:
         return base
     added = parse_synonyms(text, str(folder / _OWN))
-    return Synonyms({**base.same, **added.same}, {**base.related, **added.related})
+    return Synonyms(
+        {**base.same, **added.same},
+        {**base.related, **added.related},
+        {**base.forms, **added.forms},
+    )
 
 
 def parse_synonyms(text: str, where: str) -> Synonyms:
@@ -193,6 +257,7 @@ def parse_synonyms(text: str, where: str) -> Synonyms:
     """
     same: dict[str, str] = {}
     related: dict[str, tuple[str, ...]] = {}
+    forms: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.partition("#")[0].strip().casefold()
         if not line:
@@ -204,6 +269,7 @@ def parse_synonyms(text: str, where: str) -> Synonyms:
                 f"got {line!r}"
             )
         head, others = stem(match[1]), match[3].split()
+        forms.setdefault(head, match[1])
         if match[2] == ":":
             for other in others:
                 for form in (other, stem(other)):
@@ -211,4 +277,4 @@ def parse_synonyms(text: str, where: str) -> Synonyms:
                         same[form] = head
         else:
             related[head] = (*related.get(head, ()), *(stem(other) for other in others))
-    return Synonyms(same, related)
+    return Synonyms(same, related, forms)

@@ -37,9 +37,13 @@ def find(
         results = lib.find(text, settings, progress=advance)
     if not results and results.unknown:
         unknown = ", ".join(repr(word) for word in results.unknown)
-        raise InvalidInput(
-            f"no motion is described by {unknown}; use English words, or words from your labels"
+        near = dict.fromkeys(word for each in results.suggestions.values() for word in each)
+        advice = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else ("use English words, or words from your labels")
         )
+        raise InvalidInput(f"no motion is described by {unknown}; {advice}")
     # Motions without any of the described events are ranked last, but not dropped.
     shown = [each for each in results if each.sources] or list(results)
     # A motion that neither has these words nor shows the events has no segment to cut.
@@ -50,10 +54,14 @@ def find(
         return
     for each in shown:
         place = each.motion if each.whole else str(each)
-        print("  ".join([place, each.text or ", ".join(lib.labels[each.motion])]).rstrip())
-    for word, near in results.unknown.items():
+        text = each.marked_text or ", ".join(lib.labels[each.motion])
+        print(f"{place}  {text}".rstrip())
+    for word, used in results.unknown.items():
+        similar = " or ".join(results.suggestions.get(word, ()))
         remark(
-            f"no motion is described by {word!r}" + (f"; {near!r} was used instead" * bool(near))
+            f"no motion is described by {word!r}; "
+            + (f"{used!r} was used instead" if used else "the word was ignored")
+            + (f"; similar words: {similar}" if similar else "")
         )
     remark(f"{counted(len(shown), 'result')} of {counted(len(lib), 'motion')}")
 
@@ -70,6 +78,7 @@ def _found(lib: Library, each: TextMatch) -> dict:
         "text": each.text,
         "words": list(each.words),
         "sources": list(each.sources),
+        "differs": list(each.differs),
     }
 
 

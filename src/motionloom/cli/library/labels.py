@@ -83,7 +83,7 @@ def label(
         if captions:
             measured["captions"] = [
                 {"start": round(e.start, 3), "end": round(e.end, 3), "event": e.name,
-                 "text": e.text, "count": e.count}
+                 "text": e.text, "count": e.count, "confidence": e.confidence}
                 for e in shown
             ]  # fmt: skip
         all_labels = {"labels": list(lib.labels[name]), "segments": segments}

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -107,6 +108,30 @@ def plain_layout(hierarchy: str) -> Layout | None:
     return None if nodes is None else Layout(nodes)
 
 
+class _Channels(NamedTuple):
+    """Places of the channels of one joint: rotations with their axes, positions and scales."""
+
+    rotations: list[int]
+    axes: list[int]
+    order: str
+    positions: bool
+    scales: list[int]
+
+
+@lru_cache(maxsize=_KEPT)
+def _channels(names: tuple[str, ...]) -> _Channels:
+    """Return the places of channels. Nearly all joints of a file have the same ones."""
+    rotations = [k for k, name in enumerate(names) if "rot" in name]
+    order = "".join(names[k][0] for k in rotations)
+    return _Channels(
+        rotations,
+        ["XYZ".index(letter) for letter in order],
+        order,
+        any("position" in name for name in names),
+        [k for k, name in enumerate(names) if name.endswith("scale")],
+    )
+
+
 class Layout:
     """A figure's tree and the columns of its channel table. Layouts are immutable.
 
@@ -127,6 +152,8 @@ class Layout:
         Euler order, if all joints share one.
     moving : list of int
         Joints below the root that have position channels.
+    scales : list of (int, list of int)
+        Joints that have scale channels, with the columns of these channels.
     channel_names : list of str, length C
         Description of each column, for messages.
     """
@@ -144,25 +171,26 @@ class Layout:
         self.columns: list[dict[str, int]] = []
         self.rotation_columns = np.full((len(self.joints), 3), -1)
         self.rotation_axes = np.zeros((len(self.joints), 3), np.int64)
+        self.moving: list[int] = []
+        self.scales: list[tuple[int, list[int]]] = []
         orders = set()
         column = 0
         for joint, index in enumerate(self.joints):
             names = nodes[index].channels
+            kind = _channels(tuple(names))
             self.columns.append({name: column + k for k, name in enumerate(names)})
-            turns = [(column + k, name[0]) for k, name in enumerate(names) if "rot" in name]
-            for place, (turn, letter) in enumerate(turns):
-                self.rotation_columns[joint, place] = turn
-                self.rotation_axes[joint, place] = "XYZ".index(letter)
-            if turns:
-                orders.add("".join(letter for _, letter in turns))
+            count = len(kind.rotations)
+            if count:
+                self.rotation_columns[joint, :count] = [column + k for k in kind.rotations]
+                self.rotation_axes[joint, :count] = kind.axes
+                orders.add(kind.order)
+            if joint and kind.positions:
+                self.moving.append(joint)
+            if kind.scales:
+                self.scales.append((joint, [column + k for k in kind.scales]))
             column += len(names)
         order = orders.pop() if len(orders) == 1 else ""
         self.order = order if len(set(order)) == 3 else None
-        self.moving = [
-            joint
-            for joint in range(1, len(self.joints))
-            if any("position" in name for name in self.columns[joint])
-        ]
 
     @cached_property
     def names(self) -> tuple[list[str], list[str], list[tuple[str, int]]]:

@@ -132,10 +132,7 @@ class Figure:
         return moved.astype(np.float32)
 
     def _refuse_scales(self) -> None:
-        for joint, columns in enumerate(self.layout.columns):
-            scales = [column for name, column in columns.items() if name.endswith("scale")]
-            if not scales:
-                continue
+        for joint, scales in self.layout.scales:
             node = self._node(joint)
             if np.abs(self.table[:, scales] - 1.0).max() > 1e-3:
                 raise MotionFormatError(
@@ -331,9 +328,7 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
         tpose_frame=0 if is_tpose else None,
         euler_order=layout.order,
     )
-    return replace(
-        scaled_to_meters(motion, scale.meters), fps=nominal_rate(1.0 / frame_time), origin=origin
-    )
+    return scaled_to_meters(motion, scale.meters, fps=nominal_rate(1.0 / frame_time), origin=origin)
 
 
 def _one_figure(nodes, table, root, path):

@@ -14,7 +14,7 @@ OURS = "motionloom"  # creator name in files written by motionloom
 _ROOM = 4_000_000  # joints times frames that any file may have
 _GROWTH = 64  # the same limit for files with many keys, per key
 _MOST_NODES = 10_000
-_FIGURE = 4  # joints of a figure beside the largest; smaller trees are controls and props
+_FIGURE = 4  # least number of joints of another figure; smaller trees are controls and props
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible key rates, in keys per second
 _EVEN = 0.02  # tolerance of key times, as a fraction of a frame
 
@@ -234,8 +234,8 @@ def _longest_keys(stack) -> np.ndarray:
     curves = []
     for layer in _items(stack.layers):
         for prop in _items(layer.anim_props):
-            found = [c for c in _items(_kept(prop.anim_value).curves) if c is not None]
-            curves += [_kept(curve.keyframes) for curve in found]
+            present = [c for c in _items(_kept(prop.anim_value).curves) if c is not None]
+            curves += [_kept(curve.keyframes) for curve in present]
     longest = max(curves, key=len, default=())
     return np.array([longest[number].time for number in range(len(longest))])
 

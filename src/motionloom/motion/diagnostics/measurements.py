@@ -44,7 +44,7 @@ _FASTEST_FALLS = 85.0  # percentile
 _LEAST_FALL = 0.4  # g; a slower fall is a lifted foot or a hanging body
 
 # Jitter: correlation of successive accelerations (-2/3 for pure noise), and its size in meters.
-# Of 1,095 takes of CMU and Bandai-Namco, none is below the one and above the other.
+# No take of CMU and Bandai-Namco (1,095) is below the first and above the second.
 _NOISE_CORRELATION, _NOISE = -0.3, 0.0025
 # A ground that drifts, in meters over the take. On stairs, the ground changes between contacts but
 # not during them. The two agree within these factors for a drift, and in none of the 1,095 takes.

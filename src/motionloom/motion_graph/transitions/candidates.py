@@ -143,8 +143,8 @@ class TransitionCandidates:
         """Smallest threshold at which each candidate is accepted, shape (n,)."""
         return np.maximum(self.errors, self.means)
 
-    def select(self, mask: NDArray[Any]) -> TransitionCandidates:
-        """Select candidates by mask (n,) or by index."""
+    def select(self, mask: NDArray[Any] | slice) -> TransitionCandidates:
+        """Select candidates by mask (n,), by index or by slice."""
         return replace(
             self,
             frames=self.frames[mask],
@@ -208,7 +208,9 @@ def transition_candidates(
     half = own and window == "centered"
     second = a if b is None else b
     margin = 0 if method == "sectors" else 1  # local minima are detected from neighboring rows
+    whole = None  # the error function, if it is a single band
     for band in error_bands(distance, a, None if half else second, multiple=sector, margin=margin):
+        whole = band.cells if band.cells.shape == (len(a), len(second)) else None
         cells = np.where(np.isnan(band.cells), np.inf, band.cells)
         if skip_ends:
             _forbid_ends(cells, band.row, band.column, len(a), len(second), blend, window)
@@ -226,10 +228,10 @@ def transition_candidates(
     )
     errors = np.concatenate([errors for _, errors in parts]) if parts else np.zeros(0)
     there, reverse = window_centers(frames, blend, window)
-    means = _blend_errors(distance, a, second, there, blend)
+    means = _blend_errors(distance, a, second, there, blend, whole)
     back = None
     if window != "centered":  # the frames of the first motion first, as distances are symmetric
-        back = _blend_errors(distance, a, second, reverse[:, ::-1], blend)
+        back = _blend_errors(distance, a, second, reverse[:, ::-1], blend, whole)
     high, wide = -(-len(a) // sector), -(-len(second) // sector)
     examined = high * (high + 1) // 2 if half else high * wide
     return TransitionCandidates(frames, errors, means, frames // sector, examined, back)
@@ -286,7 +288,10 @@ def pruned(
     method, blend
         As in `transition_candidates`.
     """
-    first = candidates.select(candidates.errors <= threshold)
+    below = candidates.errors <= threshold
+    if not below.any():  # true for most pairs of motions in a library
+        return candidates.select(slice(0)), Pruning(candidates.examined, 0, 0, 0)
+    first = candidates.select(below)
     second = first if method == "minima" else first.select(~_doubled(first, blend))
     third = second.select(second.means <= threshold)
     return third, Pruning(candidates.examined, len(first), len(second), len(third))
@@ -313,11 +318,18 @@ def _forbid_diagonal(cells, row, column, apart, half) -> None:
     cells[(ahead if half else np.abs(ahead)) < apart] = np.inf
 
 
-def _blend_errors(distance, a, b, centers: Ints, blend: int) -> Array:
-    """Return the mean distance (n,) over each blend; infinite if some of its frames are missing."""
+def _blend_errors(distance, a, b, centers: Ints, blend: int, whole: Array | None) -> Array:
+    """Return the mean distance (n,) over each blend; infinite if some of its frames are missing.
+
+    `whole` (M, N) is the error function, or None if it is too large to be kept.
+    """
     out = np.full(len(centers), np.inf)
     there = inside(centers, len(a), len(b), blend)
-    out[there] = mean_errors(distance, a, b, centers[there], blend)
+    if whole is None:
+        out[there] = mean_errors(distance, a, b, centers[there], blend)
+    else:
+        i, j = (centers[there, k, None] + _steps(blend) for k in (0, 1))
+        out[there] = whole[i, j].mean(axis=1)
     return out
 
 
@@ -352,13 +364,18 @@ def inside(frames: Ints, source: int, target: int, blend: int) -> NDArray[np.boo
     return np.all((frames >= blend // 2) & (frames <= ends), axis=1)
 
 
+def _steps(blend: int) -> Ints:
+    """Return the frames of a blend, relative to its middle."""
+    return np.arange(-(blend // 2), blend - blend // 2)
+
+
 def mean_errors(
     distance: FrameDistance, a: NDArray[Any], b: NDArray[Any], frames: Ints, blend: int
 ) -> Array:
     """Return the mean distance (n,) over the `blend` frames around each of `frames` (n, 2)."""
     if not len(frames):
         return np.zeros(0)
-    steps = np.arange(-(blend // 2), blend - blend // 2)
+    steps = _steps(blend)
     i, j = ((frames[:, k, None] + steps).ravel() for k in (0, 1))
     errors = np.empty(len(i))
     for start in range(0, len(i), _PAIRED):

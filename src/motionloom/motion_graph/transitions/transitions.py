@@ -351,6 +351,8 @@ class _Maker:
         `limit` is the maximum mean error. It applies to each direction, because the transition
         back may blend other frames.
         """
+        if not len(candidates):
+            return self._none
         there, reverse = window_centers(candidates.frames, self.blend, self.window)
         back = candidates.means if candidates.back is None else candidates.back
         parts = []
@@ -366,6 +368,10 @@ class _Maker:
         # Within one motion, a transition and the transition back of another candidate may be equal.
         keys = np.concatenate([made.source, made.target], axis=1)
         return made.select(np.sort(np.unique(keys, axis=0, return_index=True)[1]))
+
+    @cached_property
+    def _none(self) -> Transitions:
+        return self.one_way((0, 0), np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0))
 
     def one_way(
         self,

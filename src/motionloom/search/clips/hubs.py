@@ -52,10 +52,10 @@ def neighborhood_scale(distances: ArrayLike) -> float:
     >>> neighborhood_scale(range(100))
     9.5
     """
-    found = np.asarray(distances, dtype=np.float64)
-    found = found[np.isfinite(found)]
-    count = min(len(found), max(LEAST, round(SHARE * len(found))))
-    return float(np.partition(found, count - 1)[:count].mean()) if count else np.nan
+    distances = np.asarray(distances, dtype=np.float64)
+    finite = distances[np.isfinite(distances)]
+    count = min(len(finite), max(LEAST, round(SHARE * len(finite))))
+    return float(np.partition(finite, count - 1)[:count].mean()) if count else np.nan
 
 
 def checked_scales(scales: ArrayLike) -> NDArray[np.float64]:
@@ -97,7 +97,7 @@ def reference_clips(names: Sequence[str], whole: NDArray[np.bool_]) -> NDArray[n
 
     The draw hardly changes when clips are added or removed.
     """
-    order = sorted(np.flatnonzero(whole), key=lambda c: sha256(names[c].encode()).digest())
+    order = sorted(np.flatnonzero(whole).tolist(), key=lambda c: sha256(names[c].encode()).digest())
     return np.array(sorted(order[:SAMPLE]), dtype=np.int64)
 
 

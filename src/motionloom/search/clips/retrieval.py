@@ -144,8 +144,8 @@ def clip_table(
     if not len(library):
         raise LibraryError(f"{library.path}: the library is empty; import motions first")
     content = library.artifacts.content_key()
-    known, opened = _opened.get(library, ("", {}))
-    if known != content or len(opened) >= _MOST_OPENED:
+    digest, opened = _opened.get(library, ("", {}))
+    if digest != content or len(opened) >= _MOST_OPENED:
         _opened[library] = content, (opened := {})
     key = repr(measure)
     if key not in opened:
@@ -171,18 +171,18 @@ def _stored_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
     }  # fmt: skip
 
     def build(folder: Path, previous: Folder | None) -> None:
-        known: dict[str, float] = {}
+        kept: dict[str, float] = {}
         if previous is not None:
             old = {name: open_array(previous / f"{name}.npy") for name in _SCALES}
             if np.array_equal(old["drawn"], drawn):
-                known = dict(zip(old["marks"].tolist(), old["scales"].tolist(), strict=True))
+                kept = dict(zip(old["marks"].tolist(), old["scales"].tolist(), strict=True))
         clips = table.some(references).clips
         number = {int(c): n for n, c in enumerate(references)}
         scales = np.full(len(table.names), np.nan)
         for c in np.flatnonzero(table.clips.whole).tolist():
             mark = marks[table.names[c]]
             rows = table.clips.rows[table.clips.starts[c] : table.clips.starts[c + 1]]
-            scales[c] = known[mark] if mark in known else hubs.scale_to(
+            scales[c] = kept[mark] if mark in kept else hubs.scale_to(
                 table.measure, rows, clips, without=number.get(c)
             )  # fmt: skip
         np.save(folder / "scales.npy", scales)
@@ -204,7 +204,7 @@ _SCALES = ("scales", "marks", "drawn")
 
 
 def _marks(library: Store, names: Iterable[str]) -> list[str]:
-    """Return a text that identifies the name and the contents of each motion."""
+    """Return a digest of the name and the contents of each motion."""
     marks = {row[0]: text_digest(repr(row)) for row in library.fingerprints()}
     return [marks[name] for name in names]
 

@@ -33,7 +33,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_arrays import open_array
+from motionloom.checked_arrays import largest_value, open_array
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.search.index.bucket_tree import (
@@ -134,6 +134,10 @@ class BucketIndex:
                     f"{name} must be {np.dtype(dtype)} with shape {shape}; "
                     f"got {array.dtype} with shape {array.shape}"
                 )
+        for name in ("center", "axes", "errors"):
+            array = getattr(self, name)
+            if not (np.abs(array) < largest_value(array.dtype)).all():
+                raise ValueError(f"{name} must contain finite numbers that are not too large")
         if self.rows.min(initial=0) < 0:
             raise ValueError(f"rows must contain non-negative numbers; got {self.rows.min()}")
 

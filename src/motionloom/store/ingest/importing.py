@@ -352,11 +352,11 @@ class _Batch:
                 names.append(existing.name)
                 if existing.source != task.source.path and not os.path.exists(existing.source):
                     self.entries.append(replaced(existing, source=task.source.path))  # moved
-        known = {entry.name for entry in task.existing}
+        replaced_names = {entry.name for entry in task.existing}
         for new, data in outcome.entries:
             entry, skeleton = self.stored.adopt(new, data)
             self.added += 1
-            self.replaced += entry.name in known
+            self.replaced += entry.name in replaced_names
             self.frames += entry.frames
             self._durations.append(entry.seconds)
             self.entries.append(entry)
@@ -405,21 +405,21 @@ def _tasks(
 
     def same(source: SourceFile, name: str) -> bool:
         try:
-            found = entries.get(name, [])
-            return bool(found) and found[0].source_hash == content_hash(source.shown)
+            stored = entries.get(name, [])
+            return bool(stored) and stored[0].source_hash == content_hash(source.shown)
         except OSError:
             return False
 
-    sources_by_name = {name: found[0].source for name, found in entries.items()}
+    sources_by_name = {name: stored[0].source for name, stored in entries.items()}
     names = assign_names(sources, sources_by_name, same)
     here = os.getcwd()  # workers of a cluster run in other folders
     existing = [tuple(entries.get(names[source.path], ())) for source in sources]
     return [
         ImportTask(
-            source, names[source.path], found, here,
-            any(entry.file not in present for entry in found),
+            source, names[source.path], stored, here,
+            any(entry.file not in present for entry in stored),
         )
-        for source, found in zip(sources, existing, strict=True)
+        for source, stored in zip(sources, existing, strict=True)
     ]  # fmt: skip
 
 

@@ -125,8 +125,8 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
     named = _segment(library, phrase.action)
     if named is not None:
         return [named]
-    asked = dict.fromkeys(index.words(phrase.action))
-    asked_words = [w if index.known(w) else nearest(w, index.takes_with) or w for w in asked]
+    asked, counts = dict.fromkeys(index.words(phrase.action)), index.takes_with
+    asked_words = [w if w in counts else nearest(w, counts) or w for w in asked]
     weights = {w: index.rarity(w) * (0.3 if w in MODIFIERS else 1.0) for w in asked_words}
     verbs = [w for w in asked_words if w not in MODIFIERS] or asked_words
     if not sum(weights.values()):
@@ -230,7 +230,7 @@ def by_arms_alone(name: str) -> bool:
 
 def nearest_phrases(index: TextIndex, phrase: Phrase) -> list[str]:
     """Return descriptions of events similar to a phrase, for use in a message."""
-    asked = [w for w in index.words(phrase.action) if index.known(w)]
+    asked = [w for w in index.words(phrase.action) if w in index.takes_with]
     seen: dict[str, None] = {}
     for _, event, _, _ in _events_with(index, asked[:3]) if asked else ():
         seen.setdefault(event.text, None)

@@ -161,7 +161,7 @@ def _segment(library: Library, each: TextMatch) -> FoundSegment:
         end=round(each.end, 3),
         fps=library.store.entry(each.motion).fps,
         score=round(each.score, 3),
-        text=each.text,
+        text=each.marked_text,
         spans=list(each.spans),
         words=list(each.words),
         sources=list(each.sources),
