@@ -11,6 +11,7 @@ import os
 import random
 import resource
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,7 @@ def _make_seeds(place: Path) -> None:
     from fuzz.targets import seed_files, seed_library
 
     os.environ["XDG_CONFIG_HOME"] = f"{place}/configuration"
+    os.environ.setdefault("MOTIONLOOM_READ_SECONDS", "60")
     (place / "files").mkdir()
     seed_files(place / "files")
     seed_library(place)
@@ -148,6 +150,8 @@ def _work(place: Path, seed: int, first: int, only: str | None, last: int | None
     from fuzz import targets
 
     faulthandler.enable()
+    # `faulthandler.dump_traceback_later` counts seconds on the clock, and can itself crash.
+    faulthandler.register(signal.SIGPROF)
     files = sorted((place / "files").iterdir())
     scratch = Path(tempfile.mkdtemp(dir=place))
     os.chdir(scratch)
@@ -155,7 +159,7 @@ def _work(place: Path, seed: int, first: int, only: str | None, last: int | None
     number = first
     logging.disable()
     while last is None or number <= last:
-        faulthandler.dump_traceback_later(LONGEST + 2.0)  # shows the position of a hang
+        signal.setitimer(signal.ITIMER_PROF, LONGEST + 2.0)  # shows the position of a hang
         rng = random.Random(f"{seed} {number}")
         kind = only or rng.choice(["files", "library"])
         _tell(number, kind, "", "", 0.0)

@@ -129,7 +129,7 @@ def _other_values(array: np.ndarray, rng: random.Random) -> np.ndarray:
     out = np.array(array)
     if kind == 0:
         return out[: rng.randrange(len(out) + 1)] if out.ndim else out
-    if kind == 1:
+    if kind == 1 and out.dtype.kind in "biuf":
         return out.astype(rng.choice(["<f4", "<f8", "<i8", "<i4", "?", "<u8"]))
     if kind == 2:
         return out.reshape(-1) if rng.random() < 0.5 else out[..., None]

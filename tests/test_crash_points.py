@@ -29,7 +29,7 @@ SAVED = ["beats", "choreography", "parametric", "graph-settings"]
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory):
-    """A library with labels, beats, a choreography and a parametric motion."""
+    """A library with labels, beats and a choreography."""
     folder = tmp_path_factory.mktemp("crash")
     files = folder / "files"
     ml.demo.clip("jog")[:50].save(files / "jog.bvh")
@@ -45,9 +45,16 @@ def template(tmp_path_factory):
         lib.beats.set("kick_a", bpm=60)
         with lib.store.change("save choreography c"):
             lib.artifacts.save("choreography", "c", {"number": 1})
-        lib.parametrize(KICKS, by="right_ankle@20", samples=4, name="kick")
         lib.graphs.keep(graph_settings(8))
     return folder
+
+
+@pytest.fixture(scope="module")
+def whole_template(template):
+    """The same library with a parametric motion."""
+    with ml.Library(template / "takes.loom") as lib:
+        lib.parametrize(KICKS, by="right_ankle@20", samples=4, name="kick")
+    return template
 
 
 def graph_settings(per_minute):
@@ -260,8 +267,8 @@ def test_a_killed_change_is_whole_or_absent(template, tmp_path, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
-def test_every_change_is_whole_or_absent_at_every_crash_point(template, tmp_path, name):
-    count = check_change(template, tmp_path, name)
+def test_every_change_is_whole_or_absent_at_every_crash_point(whole_template, tmp_path, name):
+    count = check_change(whole_template, tmp_path, name)
     print(f"{name}: {count} crash points")
 
 
@@ -280,6 +287,7 @@ def check_full_disk(template, folder, name, limits) -> None:
         before = state(path)
 
         def work(path=path, limit=limit) -> None:
+            sys.dont_write_bytecode = True  # Python does not notice that it is cut off
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             with ml.Library(path) as lib, suppress(ml.MotionloomError):
                 BUILDS[name](lib, template)
@@ -291,15 +299,15 @@ def check_full_disk(template, folder, name, limits) -> None:
             assert lib.verify().problems == ()
 
 
-@pytest.mark.parametrize("name", ["find", "graph"])
+@pytest.mark.parametrize("name", ["find"])
 def test_a_full_disk_is_one_error(template, tmp_path, name):
-    check_full_disk(template, tmp_path, name, [1 << 13, 1 << 15])
+    check_full_disk(template, tmp_path, name, [1 << 15])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BUILDS)
-def test_a_full_disk_is_one_error_at_every_size(template, tmp_path, name):
-    check_full_disk(template, tmp_path, name, [0, *(1 << power for power in range(8, 20))])
+def test_a_full_disk_is_one_error_at_every_size(whole_template, tmp_path, name):
+    check_full_disk(whole_template, tmp_path, name, [0, *(1 << power for power in range(8, 20))])
 
 
 @pytest.mark.slow

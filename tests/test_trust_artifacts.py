@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zlib
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import motionloom as ml
 from motionloom.checked_arrays import open_array, open_arrays
 from motionloom.dance.choreography_file import choreography_from
 from motionloom.errors import LibraryError, MotionFormatError, MotionloomError
+from motionloom.search import open_index
 from motionloom.store.artifacts.folders import _verified, write_checks
 
 
@@ -135,3 +138,40 @@ def test_a_description_that_is_not_an_object_is_one_error(lib, about):
     with pytest.raises(MotionloomError, match="damaged or missing"):
         lib.artifacts.about("choreography", "c")
     assert json.dumps(lib.artifacts.names("choreography")) == '["c"]'
+
+
+def test_captions_whose_names_are_not_strings_are_recomputed(lib):
+    lib.add_motion(ml.demo.clip("walk")[:40], name="walk")
+    assert lib.find("walk").motions == ("walk",)
+
+    def spoil(path):
+        content = json.loads(zlib.decompress(path.read_bytes()))
+        content["names"] = [{}]
+        path.write_bytes(zlib.compress(json.dumps(content).encode()))
+
+    rewrite(lib, "captions.*/captions.json.z", spoil)
+    with ml.Library(lib.path) as again:
+        again.add_motion(ml.demo.clip("jog")[:40], name="jog")  # from the damaged version
+        assert "jog" in again.find("jog").motions
+
+
+@pytest.mark.parametrize("kind", ["bucket", "shards"])
+@pytest.mark.parametrize("how", ["shape", "infinite"])
+def test_axes_of_an_index_that_do_not_fit_are_one_error(lib, kind, how):
+    lib.add_motion(ml.demo.clip("walk")[:40], name="walk")
+    features = lib.features("e15")
+    open_index(lib.store, features, kind).nearest(features.rows[:3], features.rows, k=2)
+
+    def spoil(path):
+        axes = np.load(path)
+        np.save(path, axes.reshape(-1) if how == "shape" else axes * np.inf)
+
+    pattern = "shards.*/*/axes.npy" if kind == "shards" else "bucket.*/axes.npy"
+    for path in lib.path.glob(f"derived/{pattern}"):
+        spoil(path)
+        write_checks(path.parents[kind == "shards"])
+    _verified.clear()
+    with ml.Library(lib.path) as again, suppress(LibraryError):
+        features = again.features("e15")
+        index = open_index(again.store, features, kind)
+        index.nearest(features.rows[:3], features.rows, k=2)

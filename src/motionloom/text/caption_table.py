@@ -189,11 +189,14 @@ def _read(folder: Folder) -> CaptionTable:
         fits = statistics.dtype == np.float32 and statistics.ndim == 2
         if not fits or len(statistics) != len(names) or not np.isfinite(statistics).all():
             raise ValueError("the statistics are not finite or do not cover every motion")
+        texts = [*names, *content["keys"], *content["left_out"].values()]
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("a name, a key or a reason is not a string")
         if not len(names) == len(rows) == len(content["keys"]):
             raise ValueError("the numbers of names and events differ")
         events = [[_event(row) for row in each] for each in rows]
         return CaptionTable(tuple(names), events, statistics, dict(content["left_out"]))
-    except (ValueError, KeyError, TypeError, EOFError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
         raise LibraryError(f"{folder}: the captions are damaged: {error}") from None
 
 

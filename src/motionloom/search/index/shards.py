@@ -207,4 +207,7 @@ def _query_shard(
 @lru_cache(maxsize=64)
 def _opened(folder: Folder, number: int, table: Folder, first: int, last: int):
     """Return the `BucketIndex` and rows of a shard, mapped once per process."""
-    return BucketIndex.open(folder / str(number)), row_range(table, first, last)
+    try:
+        return BucketIndex.open(folder / str(number)), row_range(table, first, last)
+    except (ValueError, EOFError) as error:
+        raise LibraryError(f"{folder}/{number}: damaged: {error}") from None
