@@ -44,16 +44,13 @@ def write(library: Library, metadata: Path, path: Path = FILE) -> int:
             texts[name] = text
     said = [(name, text) for name, text in texts.items() if text]
     scores = knot_scores(knots, table.statistics[[place[name] for name, _ in said]])
-    arrays = {
-        "names": "\n".join(name for name, _ in said),
-        "descriptions": "\n".join(text for _, text in said),
-    }
     with atomic_write(path) as temporary, open(temporary, "wb") as file:
         np.savez_compressed(
             file,
+            names=np.frombuffer("\n".join(name for name, _ in said).encode(), np.uint8),
+            descriptions=np.frombuffer("\n".join(text for _, text in said).encode(), np.uint8),
             knots=knots,
             scores=np.round(STEPS * scores).astype(np.int8),
-            **{key: np.frombuffer(text.encode(), np.uint8) for key, text in arrays.items()},
         )
     data = path.read_bytes()
     if len(data) > LARGEST:

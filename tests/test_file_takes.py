@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from commands import ran
 from gltf_files import Builder
+from test_fbx import ASCII
 
 import motionloom as ml
 from motionloom.errors import MotionFormatError
@@ -167,3 +168,16 @@ def test_the_command_lists_and_converts_takes(tmp_path):
     assert len(ml.load(tmp_path / "one.bvh")) == 2
     ran("convert", file, str(tmp_path / "run.bvh"), "--animation", "2")
     assert len(ml.load(tmp_path / "run.bvh")) == 4
+
+
+def test_a_file_without_a_skeleton_is_a_failure_not_a_silent_loss(lib, tmp_path):
+    """A weapon of a game: a mesh without bones, as FBX and as glTF."""
+    pytest.importorskip("ufbx")
+    (tmp_path / "dagger.fbx").write_bytes(ASCII.format(kind="Null").encode())
+    dagger = Builder([{"name": "dagger"}])
+    dagger.document["animations"] = []
+    dagger.write(tmp_path / "dagger.gltf")
+    report = lib.add(tmp_path)
+    assert report.added == 0 and len(report.failed) == 2
+    reasons = " ".join(failure.reason for failure in report.failed)
+    assert "no skeleton, because" in reasons and "neither a skin nor" in reasons

@@ -58,9 +58,10 @@ def subject(motion, label="Anna", *, joints=True, rate="60"):
 
 
 def written(path, *subjects):
-    path.write_text(
-        f'<?xml version="1.0"?><mvnx version="4" {NAMESPACE}>{"".join(subjects)}</mvnx>'
-    )
+    comment = '<!-- <!DOCTYPE mvnx SYSTEM "http://www.xsens.com/mvn/mvnx/schema.dtd"> -->'
+    people = "".join(subjects)
+    head = f'<?xml version="1.0"?>{comment}'
+    path.write_text(f'{head}<mvnx version="4" {NAMESPACE}>{people}</mvnx>')
     return path
 
 
@@ -91,7 +92,7 @@ def test_every_subject_is_imported(rng, lib, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("<mvnx", "<!DOCTYPE a [<!ENTITY b 'c'>]><mvnx"), "entities or a document type"),
+        (("<mvnx ", "<!DOCTYPE a [<!ENTITY b 'c'>]><mvnx "), "XML with entities"),
         (("</mvnx>", ""), "the XML cannot be read"),
         (('type="normal"', 'type="other"'), "no frames with the orientations"),
         (('frameRate="60"', 'frameRate="fast"'), "frameRate must be a positive number"),

@@ -1,7 +1,9 @@
 """The evaluation protocol with held-out sets: its sets, page and command."""
 
 import csv
+import io
 import json
+import pickle
 from importlib import resources
 
 import numpy as np
@@ -276,3 +278,27 @@ def test_the_default_is_the_best_or_near_it_on_every_set(cmu_data, cmu30, cmu_cl
     assert results.mean("statistics") > 0.85 and results.may_be_default("statistics")
     for each in results.scores.values():
         assert each["statistics"].behind[0] > -0.02
+
+
+def test_changed_data_and_code_in_data_are_refused(tmp_path):
+    data = DataFolder(None, tmp_path)
+    with pytest.raises(InvalidInput, match="required"):
+        data.files("kaykit", "*.glb")
+    (tmp_path / "kaykit").mkdir()
+    with pytest.raises(InvalidInput, match="is missing; kaykit has 7 files"):
+        data.files("kaykit", "*.glb")
+    for name in labeled_sets.manifest("kaykit"):
+        (tmp_path / "kaykit" / name).write_bytes(b"other")
+    with pytest.raises(InvalidInput, match=r"differ from the evaluated data.*kaykit\.sha256"):
+        data.files("kaykit", "*.glb")
+    harmful = io.BytesIO(pickle.dumps(print))
+    with pytest.raises(pickle.UnpicklingError, match="is not an array"):
+        labeled_sets._Arrays(harmful).load()
+
+
+def test_every_new_set_names_its_source_and_license():
+    for path in labeled_sets._MANIFESTS.glob("*.sha256"):
+        head = [line for line in path.read_text(encoding="utf-8").splitlines() if line[0] == "#"]
+        assert any("https://" in line for line in head), path
+        assert any("commit" in line for line in head), path
+        assert all(len(digest) == 64 for digest in labeled_sets.manifest(path.stem).values())

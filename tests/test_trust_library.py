@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import nullcontext
 
 import numpy as np
@@ -16,6 +18,9 @@ from commands import ran
 import motionloom as ml
 from motionloom.errors import LibraryError
 from motionloom.store.catalogue import Catalogue
+from motionloom.store.catalogue_file import is_unused
+from motionloom.store.lock import writer_lock
+from motionloom.studio.state.app_state import AppState
 
 MOTIONS = ("walk", "jog", "kick_front_high_right")
 
@@ -709,3 +714,34 @@ def test_a_motion_whose_name_is_not_a_string_is_damage(takes):
     change(takes, "UPDATE motions SET name = x'00ff' WHERE name = ?", takes.names[0])
     with pytest.raises(LibraryError, match="the catalogue is damaged: a motion has no name"):
         ml.Library(takes.path).labels.add("nobody", "calm")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_the_locks_of_sqlite_are_kept(takes):
+    """Who opens and closes the catalogue beside SQLite releases the locks of its readers.
+
+    Another process could then write while they read.
+    """
+    writer = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None); "
+        "c.execute('BEGIN EXCLUSIVE')"
+    )
+    file = str(takes.path / "catalogue.sqlite")
+
+    def other_process_may_write() -> bool:
+        done = subprocess.run([sys.executable, "-c", writer, file], capture_output=True, text=True)
+        assert done.returncode == 0 or "locked" in done.stderr, done.stderr
+        return done.returncode == 0
+
+    reader = sqlite3.connect(file, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM motions").fetchone()
+    assert not other_process_may_write()
+    state = AppState(takes)
+    state.stamp()
+    with writer_lock(takes.path, timeout=10.0, mark=True):
+        pass
+    assert not is_unused(takes.path)
+    assert not other_process_may_write()
+    reader.close()
+    assert other_process_may_write()

@@ -275,7 +275,7 @@ class Settings:
 
     def changed(self, start: Self | None = None) -> dict[str, Any]:
         """Return the fields that differ from `start`, by default from the default settings."""
-        kind: type[Settings] = type(self)
+        kind: Any = type(self)
         start = _default(kind) if start is None else start
         if self is start:
             return {}

@@ -209,13 +209,10 @@ def whole_clips(clips: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 def envelope(rows: NDArray, reach: int) -> tuple[NDArray, NDArray]:
     """Return the minimum and maximum within `reach` frames of each frame, both (T, D)."""
-    from scipy.ndimage import maximum_filter1d, minimum_filter1d
-
-    size = 2 * reach + 1
-    return (
-        minimum_filter1d(rows, size, axis=0, mode="nearest"),
-        maximum_filter1d(rows, size, axis=0, mode="nearest"),
-    )
+    reach = min(reach, len(rows))
+    padded = np.pad(rows, [(reach, reach), (0, 0)], mode="edge")
+    near = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1, axis=0)
+    return np.ascontiguousarray(near.min(axis=-1)), np.ascontiguousarray(near.max(axis=-1))
 
 
 def band_reach(n: int, m: int, band: float) -> int:

@@ -107,8 +107,9 @@ def takes(path: str | Path) -> list[FileTake]:
 
 def _subjects(path: Path) -> list[_Subject]:
     data = file_bytes(path, "an Xsens file")
-    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise MotionFormatError("XML with entities or a document type is not read", path=path)
+    # Entities can make a small file large. In UTF-16, they could hide from this search.
+    if b"<!ENTITY" in data or b"\x00" in data:
+        raise MotionFormatError("XML with entities or in UTF-16 is not read", path=path)
     subjects: list[_Subject] = []
     try:
         for element, name in _elements(data):
@@ -258,6 +259,9 @@ def _parents(names: list[str], joints: list[tuple[str, str]], refuse) -> list[in
 
 
 def _parents_first(parents: list[int], refuse) -> list[int]:
+    """Return the segments with parents first, in the order of the file if possible."""
+    if all(parent < segment for segment, parent in enumerate(parents)):
+        return list(range(len(parents)))
     order = [parents.index(-1)]
     for segment in order:
         order += [child for child, parent in enumerate(parents) if parent == segment]

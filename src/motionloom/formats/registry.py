@@ -221,7 +221,9 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
         results = _guarded(path, module.read_takes(path, **given))
     else:
         results = _one_by_one(path, takes_in(path), plain)
+    empty = True
     for take, motion in results:
+        empty = False
         if isinstance(motion, MotionloomError):
             yield take.name, motion
             continue
@@ -229,6 +231,8 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
         if take.name:
             motion = replace(motion, name=f"{path.name}/{take.name}")
         yield take.name, motion if settings.keep_carrier else hips_as_root(motion)
+    if empty:
+        raise MotionFormatError("the file contains no motion", path=path)
 
 
 def takes_in(path: str | Path) -> list[FileTake]:

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from motionloom.errors import LibraryError, MotionFormatError
-from motionloom.files import below, check_plain_schema, plain_name, read_regular
+from motionloom.errors import LibraryError
+from motionloom.files import below, check_plain_schema, plain_name
 from motionloom.store import history
 
 FILE = "catalogue.sqlite"
@@ -53,11 +53,11 @@ def is_library(path: str | Path) -> bool:
 def is_unused(folder: Path) -> bool:
     """Return whether the catalogue in a folder is missing or has no tables yet."""
     try:
-        return not read_regular(folder / FILE, span=(0, 1), links=False)
-    except FileNotFoundError:
-        return True
-    except (OSError, MotionFormatError):
-        return False
+        # The file is not opened: closing it would release all locks of SQLite in this process.
+        status = os.lstat(folder / FILE)
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0
 
 
 class CatalogueFile:

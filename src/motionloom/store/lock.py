@@ -17,13 +17,13 @@ import os
 import re
 import stat
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from motionloom.errors import LibraryError
-from motionloom.files import read_regular
 from motionloom.store.catalogue_file import FILE
 
 LOCK, QUEUE = "lock", "queue"
@@ -31,6 +31,11 @@ _log = logging.getLogger("motionloom.store")
 _PATIENCE = 1.0  # seconds before a wait is logged
 _SHORTEST, _LONGEST = 0.001, 0.02  # seconds between two attempts
 _held: set[int] = set()  # open lock files of this process
+# Open catalogues. They stay open, because a process that closes a file releases all locks that it
+# has on this file, also those of SQLite.
+_catalogues: dict[tuple[int, int], int] = {}
+_MOST_OPEN = 64
+_reading = threading.Lock()
 
 
 @contextmanager
@@ -120,11 +125,27 @@ def _is_interrupted(text: bytes, folder: Path) -> bool:
 
 def _catalogue_state(folder: Path) -> tuple[int, ...]:
     """Return device, inode and change counter of the catalogue, or nothing if there is none."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError), _reading:
         status = os.lstat(folder / FILE)
-        header = read_regular(folder / FILE, span=(24, 28), links=False)
+        place = (status.st_dev, status.st_ino)
+        handle = _catalogues.get(place)
+        if handle is None:
+            flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            handle = os.open(folder / FILE, os.O_RDONLY | getattr(os, "O_BINARY", 0) | flags)
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode) or place != (status.st_dev, status.st_ino):
+                os.close(handle)
+                return ()
+        os.lseek(handle, 24, os.SEEK_SET)
+        header = os.read(handle, 4)
+        if os.name != "posix":  # an open file could not be deleted, and locks work otherwise
+            os.close(handle)
+        else:
+            _catalogues[place] = handle
+            while len(_catalogues) > _MOST_OPEN:
+                os.close(_catalogues.pop(next(iter(_catalogues))))
         if len(header) == 4:
-            return status.st_dev, status.st_ino, int.from_bytes(header, "big")
+            return *place, int.from_bytes(header, "big")
     return ()
 
 
@@ -174,6 +195,8 @@ else:
         return True
 
     def _close_in_child() -> None:
+        global _reading
+        _reading = threading.Lock()  # another thread may have held it
         # A forked worker shares the open file and therefore the lock. If it outlived its parent,
         # the library would stay locked.
         for handle in _held:

@@ -59,9 +59,9 @@ class DescribedTakes:
     def __len__(self) -> int:
         return len(self.names)
 
-    def without(self, is_excluded: Callable[[str], bool]) -> DescribedTakes:
-        """Return the takes whose names are not excluded, for example those of other performers."""
-        kept = [n for n, name in enumerate(self.names) if not is_excluded(name)]
+    def without(self, excluded: Callable[[str], bool]) -> DescribedTakes:
+        """Return all takes except some, for example those of certain performers."""
+        kept = [n for n, name in enumerate(self.names) if not excluded(name)]
         return replace(
             self,
             names=tuple(self.names[n] for n in kept),

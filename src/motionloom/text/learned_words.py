@@ -5,8 +5,8 @@ has no random initialization, and trains in less than a second. It learns from t
 that come with motionloom (`motionloom.text.described_takes`) and from the library's own labels,
 which count more. A description that many motions share, such as a session name, counts less for
 each of them. The confidence of a word is the fraction of equally strong predictions that are
-correct. It is measured by cross-validation: the takes of one performer are held out at a time, or
-a single label, for which ridge regression has a closed formula.
+correct. It is measured by cross-validation, with the takes of one performer or a single label
+excluded at a time, for which ridge regression has a closed formula.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def learn_words(
     target = _unit(has * idf)
     target -= weights @ target / weights.sum()
     predict, left_out = ridge_regression(examples.rows, target, weights, examples.groups)
-    predicted = _normalized(scores @ predict) * np.any(values, axis=1, keepdims=True)
+    predicted = _normalized(scores @ predict) * np.any(values != 0.0, axis=1, keepdims=True)
     limits, confidence = _confidence(_normalized(left_out), has)
     return LearnedWords(
         vocabulary, idf, predicted.T.astype(np.float32), limits, confidence, len(examples.words)
@@ -135,7 +135,7 @@ def learn_words(
 
 @dataclass(frozen=True, eq=False)
 class _Examples:
-    """Normal scores, words, weights, and groups of examples that are held out together."""
+    """Normal scores, words and weights of examples, and groups for cross-validation."""
 
     rows: Array
     words: list[frozenset[str]]
@@ -183,7 +183,7 @@ def _taken_examples(takes: DescribedTakes, words: Callable[[str], Sequence[str]]
 def ridge_regression(
     rows: Array, target: Array, weights: Array, groups: Sequence[str]
 ) -> tuple[Array, Array]:
-    """Fit a weighted ridge regression; return it and the predictions for held-out groups.
+    """Fit a weighted ridge regression; return it and cross-validated predictions.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def ridge_regression(
     target : ndarray, shape (N, V)
     weights : ndarray, shape (N,)
     groups : sequence of str, length N
-        Rows of one group are held out together.
+        Rows of one group are excluded together.
 
     Returns
     -------

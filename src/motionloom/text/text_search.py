@@ -44,6 +44,7 @@ Array = NDArray[np.float64]
 # Weights of the standardized scores. They were chosen using sentences about other performers.
 _NAMED, _CAPTIONED, _LEARNED = 0.6, 0.5, 1.0
 _OUTSTANDING = 3.0  # standard deviations; a rare word in a caption counts no more than this
+_PREDICTED = 0.1  # minimum prediction of a match that has none of the words; about one deviation
 _FEW = 20  # number of motions with which learned words count half; few are hard to standardize
 _LITERAL = 1000.0  # added if the name or the labels contain every word
 # Weights of the fraction of the query that events match in order, for queries with one part and
@@ -320,10 +321,10 @@ class _Agreement:
         for event, part in chain:
             broken |= self.differs(event, part)
             met |= _same_action(event, part) and bool(constraints(part.words) & event.words)
-        if not chain:  # only names and labels are available
-            sides = {word for word in asked if word in OPPOSITES}
-            met = bool(sides & self.named)
-            broken = {OPPOSITES[word] for word in sides} & self.named if not met else set()
+        if not chain:  # only names and labels show it
+            wanted = {word for word in asked if word in OPPOSITES}
+            met = bool(wanted & self.named)
+            broken = {OPPOSITES[word] for word in wanted} & self.named if not met else set()
         wrong = tuple(sorted(word for word in broken if not word.isdecimal()))
         if wrong:
             return -_WRONG, wrong
@@ -337,8 +338,8 @@ def _same_action(event: IndexedEvent, part: QueryPart) -> bool:
 
 def _count(event: IndexedEvent) -> int:
     """Return how often an event repeats, from its caption."""
-    repeats = re.search(r"(\w+)(?: times)?$", event.text)
-    return _TIMES.get(repeats[1], 1) if repeats else 1
+    number = re.search(r"(\w+)(?: times)?$", event.text)
+    return _TIMES.get(number[1], 1) if number else 1
 
 
 def rank(
@@ -355,7 +356,7 @@ def rank(
         learned = index.learned.scores(_learned_words(index, learnable))
         weight = _LEARNED * len(index) / (len(index) + _FEW)
         moving = moving + weight * _standard(learned)
-        matched |= learned > 0.0
+        matched |= learned > _PREDICTED
     return moving + _NAMED * _descriptive_scores(
         named, _standard(moving), index.descriptive
     ), matched

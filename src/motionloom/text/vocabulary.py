@@ -96,7 +96,7 @@ def spelled_words(text: str, synonyms: Synonyms | None = None) -> list[tuple[str
 
 
 def word_forms(texts: Iterable[str], synonyms: Synonyms | None = None) -> dict[str, str]:
-    """Return a spelling to show for each word: that of the synonyms, or the shortest one used.
+    """Return a spelling to show for each word: that of the synonyms, or the shortest one.
 
     Examples
     --------

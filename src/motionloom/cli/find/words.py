@@ -38,16 +38,19 @@ def find(
     if not results and results.unknown:
         unknown = ", ".join(repr(word) for word in results.unknown)
         near = dict.fromkeys(word for each in results.suggestions.values() for word in each)
-        advice = (
-            f"did you mean {' or '.join(near)}?"
-            if near
-            else ("use English words, or words from your labels")
-        )
+        advice = "use English words, or words from your labels"
+        if near:
+            advice = f"did you mean {' or '.join(near)}?"
         raise InvalidInput(f"no motion is described by {unknown}; {advice}")
     # Motions without any of the described events are ranked last, but not dropped.
     shown = [each for each in results if each.sources] or list(results)
-    # A motion that neither has these words nor shows the events has no segment to cut.
-    clips = [each for each in shown if not each.whole or {"name", "label"} & set(each.sources)]
+    # A motion that neither has these words nor shows the events has no segment to cut; one with
+    # the other side does not match.
+    clips = [
+        each
+        for each in shown
+        if not each.differs and (not each.whole or {"name", "label"} & set(each.sources))
+    ]
     export_clips(lib, clips, export, to, quiet=json)
     if json:
         print_json([_found(lib, each) for each in shown])

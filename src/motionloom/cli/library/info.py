@@ -166,7 +166,7 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
     ]
     takes = facts["takes"]
     if len(takes) > 1:
-        rows.insert(1, ("takes", f"{len(takes)} in this file; {facts['name']} is shown here"))
+        rows.insert(1, ("takes", f"{len(takes)} in this file, listed at the end; one is shown"))
     if facts["carrier"]:
         rows.append(("above the hips", ", ".join(facts["carrier"]["names"])))
     rows += [("repaired", repair) for repair in facts["repairs"]]

@@ -14,6 +14,7 @@ OURS = "motionloom"  # creator name in files written by motionloom
 _ROOM = 4_000_000  # joints times frames that any file may have
 _GROWTH = 64  # the same limit for files with many keys, per key
 _MOST_NODES = 10_000
+_NO_SKELETON = "the file has no skeleton, because it has no limb node, no skin and no animated node"
 _FIGURE = 4  # least number of joints of another figure; smaller trees are controls and props
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible key rates, in keys per second
 _EVEN = 0.02  # tolerance of key times, as a fraction of a frame
@@ -62,7 +63,10 @@ def read(request: dict) -> dict:
         np.savez(request["output"], **arrays)
         return facts
     arrays, takes = {}, []
-    for number, (stack, group) in enumerate(file.takes()):
+    listed = file.takes()
+    if not listed:
+        raise UnreadableFbx(_NO_SKELETON)
+    for number, (stack, group) in enumerate(listed):
         about: dict = {
             "animation": -1 if stack is None else file.stacks.index(stack),
             "skeleton": file.groups.index(group) if group in file.groups else 0,
@@ -150,10 +154,7 @@ class _File:
         animated = set() if stack is None else self._moved(stack)
         groups = self.groups if self.skinned else self._trees(animated)
         if not groups:
-            raise UnreadableFbx(
-                "the file has no skeleton, because it has no limb node, no skin and no animated "
-                "node"
-            )
+            raise UnreadableFbx(_NO_SKELETON)
         joints, others = _chosen(groups, nodes, skeleton)
         joints = [node for node in joints if node not in self.helpers]
         chain = _with_ancestors(joints, parents)

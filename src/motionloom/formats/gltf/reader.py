@@ -131,7 +131,7 @@ def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> Curves:
             file.refuse("a sampler of the animation is not an object")
         if (node, way) in curves:
             file.refuse(f"the animation has two channels for the {way} of node {node}")
-        if "input" not in sampler and "output" not in sampler:
+        if not sampler.keys() - {"interpolation"}:
             continue  # some exporters of VRM Animation write empty samplers for unmoved bones
         curves[node, way] = _curve(file, sampler, way)
     return curves
