@@ -718,7 +718,7 @@ def test_a_motion_whose_name_is_not_a_string_is_damage(takes):
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
 def test_the_locks_of_sqlite_are_kept(takes):
-    """Who opens and closes the catalogue beside SQLite releases the locks of its readers.
+    """Opening and closing the catalogue outside SQLite releases the locks of its readers.
 
     Another process could then write while they read.
     """
