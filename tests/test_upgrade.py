@@ -207,7 +207,7 @@ def answers(lib) -> dict:
         "search web": hits(
             lib.search(QUERY, method=ml.MatchWeb(rank="distance"), label="kick")
         ),
-        "find": [match.motion for match in lib.find("kick")],
+        "find": [match.motion for match in lib.find("kick") if match.sources],
         "parametric": {
             "names": list(lib.parametric),
             "examples": list(kick.examples),
