@@ -16,7 +16,12 @@ UNIT = Setting("Unit of the file: m, cm, mm, inch, foot, cmu, or a number of met
 UP = Setting("Up axis of the file, such as y, z, x or -y. [inferred]")
 FPS = Setting("Frame rate, which overrides that of the file.")
 ROLES = Setting("JSON or TOML file that maps roles to joints with unknown names.", metavar="MAP")
+CHARACTER = Setting(
+    "Robot model (.xml, .urdf) of robot files (.csv, .npz). [the model beside the file]",
+    metavar="MODEL",
+)
 PARTIAL = Setting("Read the complete frames of a truncated file.")
+LAYOUT = Setting("Robot CSV: lafan (meters, quaternion) or bones-seed (cm, degrees). [lafan]")
 STRICT = Setting("Raise an error for every deviation from the specification.")
 
 
@@ -51,6 +56,7 @@ class LoadSettings(Settings):
     animation: str | int | None = setting(
         None, "glTF, FBX: name or number of the animation to read. [first]"
     )
+    character: str | Path | None = setting(None, CHARACTER)
     skeleton: str | int | Path | None = setting(
         None,
         "Figure to read: name of the ROOT (BVH), name or number of the skin (glTF), path or root "
@@ -87,6 +93,7 @@ class SaveSettings(Settings):
         False, "glTF: store rotations in 16 bits, and a single key for joints that never rotate."
     )
     decimals: int = setting(6, "CSV: number of digits after the decimal point.")
+    layout: str | None = setting(None, LAYOUT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +121,7 @@ class ConvertSettings(Settings):
     onto: str | None = setting(None, "Retarget onto the skeleton of this file.", metavar="SKELETON")
     character: str | None = setting(
         None,
-        "Retarget onto this character, a skinned GLB or FBX file, and keep its meshes.",
+        "Retarget onto this character: a skinned GLB or FBX file, or a robot (.xml, .urdf).",
         metavar="FILE",
     )
     to: str | None = setting(
@@ -123,6 +130,7 @@ class ConvertSettings(Settings):
         metavar="SUFFIX",
     )
     clean: bool = setting(False, "Remove foot skate before converting.")
+    layout: str | None = setting(None, LAYOUT)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from motionloom.errors import InvalidInput
-from motionloom.formats.settings import ROLES, UNIT, UP
+from motionloom.formats.settings import CHARACTER, ROLES, UNIT, UP
 from motionloom.settings import Settings, setting
 
 LabelRule = str | Path | Mapping[str, str | Iterable[str]]
@@ -36,6 +36,10 @@ class ImportSettings(Settings):
     unit: str | float | None = setting(None, UNIT)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
+    character: str | Path | None = setting(None, CHARACTER)
+    file_fps: float | None = setting(
+        None, "Frame rate of files that do not state one, such as robot CSV files. [30]"
+    )
     force: bool = setting(False, "Read files again even if they are unchanged.")
     workers: int | None = setting(None, "Number of worker processes. [one per core]", least=1)
 
@@ -59,6 +63,13 @@ class ImportSettings(Settings):
             if self.up not in UP_AXES:
                 raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {self.up!r}")
             options["up"] = self.up
+        if self.character is not None:
+            from motionloom.formats.robot import load_robot
+
+            load_robot(self.character)
+            options["character"] = str(self.character)
+        if self.file_fps is not None:
+            options["file_fps"] = float(self.file_fps)
         if self.roles is not None:
             from motionloom.motion.roles.assignment import load_role_map
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from motionloom.kernels import kernel
 
-_MOST_SOLVES = 6  # times that a step is solved again because angles reach their limits
+_MOST_SOLVES = 8  # times that a step is solved again because angles reach their limits
 
 
 @kernel
@@ -268,8 +268,20 @@ def _bounded_step(normal, gradient, low, high, step, fixed, factor, rhs):
                 fixed[i] = True
                 step[i] = high[i]
                 stopped = True
-        if not stopped:
+        for i in range(size):
+            if not fixed[i]:
+                step[i] = min(max(rhs[i], low[i]), high[i])
+        if stopped:
+            continue
+        freed = False
+        for i in range(size):  # variables that would now leave their limit inward
+            if not fixed[i]:
+                continue
+            total = gradient[i]
+            for j in range(size):
+                total -= normal[i, j] * step[j]
+            if (total > 1e-9 and step[i] < high[i]) or (total < -1e-9 and step[i] > low[i]):
+                fixed[i] = False
+                freed = True
+        if not freed:
             break
-    for i in range(size):
-        if not fixed[i]:
-            step[i] = min(max(rhs[i], low[i]), high[i])

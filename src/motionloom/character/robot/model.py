@@ -178,9 +178,9 @@ class Robot(FrozenArrays):
             self.names,
             self.parents,
             self.offsets,
-            [site.name for site in anatomy.sites],
-            [site.node for site in anatomy.sites],
-            [site.offset for site in anatomy.sites],
+            tuple(site.name for site in anatomy.sites),
+            np.array([site.node for site in anatomy.sites]),
+            np.array([site.offset for site in anatomy.sites]),
             self.rest,
             anatomy.roles,
         )

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 # Weights of the penalties, per meter or radian. Chosen on the built-in corpus, which is not in the
 # benchmark's takes.
 _FLOOR = 60.0
-_APART = 30.0
+_APART = 100.0
 _POSTURE = 0.03
 _STILL = 0.08  # of the change from the frame before, in the first pass
 _SMOOTH = 0.5  # of the acceleration per frame squared, at 30 fps
@@ -246,9 +246,7 @@ def _solve_frame(
             place_point(turns, places, node, points[p], point)
             count = _columns(parents, hinges, axes, turns, places, node, point, columns, rows)
             for k in range(3):
-                _add_row(
-                    normal, gradient, columns, rows[k], count, weight, goals[p, k] - point[k]
-                )
+                _add_row(normal, gradient, columns, rows[k], count, weight, goals[p, k] - point[k])
         for q in range(len(turn_nodes)):
             weight = turn_weights[q]
             if weight <= 0.0:

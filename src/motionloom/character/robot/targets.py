@@ -9,7 +9,8 @@ offsets is needed, for any skeleton and any robot.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from motionloom.character.robot.model import Robot
 from motionloom.character.robot.solver import Poses, Tasks
 from motionloom.motion.feet.contacts import FootContacts, foot_contacts
 from motionloom.motion.kinematics.body import leg_length
-from motionloom.motion.retargeting.retarget import retarget
+from motionloom.motion.retargeting.retarget import LEGS, require_roles, retarget
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
 from motionloom.motion.smoothing import gaussian_smooth
@@ -50,8 +51,8 @@ class Targets:
     start : Poses
         First guess.
     neutral : ndarray, shape (D,)
-    planted : ndarray of bool, shape (T, 4)
-        Whether the left heel, left ball, right heel and right ball are planted.
+    contacts : FootContacts
+        Contacts of the source.
     proxy : Motion
         The motion on the proxy skeleton, with the floor at height zero.
     """
@@ -59,10 +60,11 @@ class Targets:
     tasks: Tasks
     start: Poses
     neutral: Array
-    planted: NDArray[np.bool_]
+    contacts: FootContacts
     proxy: Motion
 
 
+@lru_cache(maxsize=16)
 def neutral_angles(robot: Robot) -> Array:
     """Return hinge angles (D,) with straight knees and elbows and everything else near zero."""
     angles = np.clip(np.zeros(len(robot.joint_names)), robot.lower, robot.upper)
@@ -84,9 +86,10 @@ def neutral_angles(robot: Robot) -> Array:
     return angles
 
 
-def proxy_skeleton(robot: Robot, neutral: Array) -> Skeleton:
+@lru_cache(maxsize=16)
+def proxy_skeleton(robot: Robot) -> Skeleton:
     """Return a person's skeleton with the robot's proportions in its neutral pose."""
-    turns, places = robot.zero_frames(neutral)
+    turns, places = robot.zero_frames(neutral_angles(robot))
     anatomy = robot.anatomy
     shoulders = np.mean([places[arm.root] for arm in anatomy.arms], axis=0)
     crown = places[anatomy.head_top.node] + rot.rotate(
@@ -130,17 +133,17 @@ def proxy_skeleton(robot: Robot, neutral: Array) -> Skeleton:
     if "chest" in roles:
         roles["spine"] = "chest"
     return Skeleton(
-        names,
-        parents,
-        offsets,
-        [name for name, _, _ in ends],
-        [names.index(parent) for _, parent, _ in ends],
-        [place - where[parent] for _, parent, place in ends],
+        tuple(names),
+        np.array(parents),
+        np.array(offsets),
+        tuple(name for name, _, _ in ends),
+        np.array([names.index(parent) for _, parent, _ in ends]),
+        np.array([place - where[parent] for _, parent, place in ends]),
         role_map=roles,
     )
 
 
-def find_targets(motion: Motion, robot: Robot) -> Targets:
+def find_targets(motion: Motion, robot: Robot, contacts: FootContacts | None = None) -> Targets:
     """Return the targets of a motion for a robot.
 
     Raises
@@ -148,16 +151,14 @@ def find_targets(motion: Motion, robot: Robot) -> Targets:
     RoleError
         If the motion's skeleton lacks hips, legs or feet.
     """
-    neutral = neutral_angles(robot)
-    skeleton = proxy_skeleton(robot, neutral)
-    contacts = foot_contacts(motion)
+    neutral, skeleton = neutral_angles(robot), proxy_skeleton(robot)
+    require_roles("the motion's skeleton", motion.skeleton, [*LEGS, "left_foot", "right_foot"])
+    contacts = contacts or foot_contacts(motion)
     proxy = retarget(motion, skeleton, contacts=contacts)
     scale = leg_length(skeleton) / leg_length(motion.skeleton)
     floor = scale * contacts.floor
     path = proxy.root.astype(np.float64)
     path[:, 1] -= floor
-    from dataclasses import replace
-
     proxy = replace(proxy, root=path).with_quality(None)
     return _targets(robot, neutral, proxy, contacts)
 
@@ -215,10 +216,8 @@ def _targets(robot: Robot, neutral: Array, proxy: Motion, contacts: FootContacts
             rotation(arm.last, turn[f"{side}_wrist"], _TURNS["hand"])
         else:
             point(arm.last, arm.tip, place[f"{side}_wrist"], _WEIGHTS["wrist"])
-    planted = np.zeros((frames, 4), bool)
-    for number, (side, leg) in enumerate(zip(SIDES, anatomy.legs, strict=True)):
+    for side, leg in zip(SIDES, anatomy.legs, strict=True):
         heel, ball = contacts[f"{side}_heel"], contacts[f"{side}_ball"]
-        planted[:, 2 * number], planted[:, 2 * number + 1] = heel, ball
         point(leg.middle, origin, place[f"{side}_knee"], _WEIGHTS["knee"])
         _foot(leg, turns0, place, turn, side, heel, ball, fps, point, rotation)
     tasks = Tasks(
@@ -230,7 +229,9 @@ def _targets(robot: Robot, neutral: Array, proxy: Motion, contacts: FootContacts
         np.ascontiguousarray(np.stack(turn_goals, axis=1)),
         np.ascontiguousarray(np.stack(turn_weights, axis=1)),
     )
-    return Targets(tasks, _start(robot, neutral, turn["hips"], middle, at), neutral, planted, proxy)
+    return Targets(
+        tasks, _start(robot, neutral, turn["hips"], middle, at), neutral, contacts, proxy
+    )
 
 
 def _foot(leg: Limb, turns0, place, turn, side, heel, ball, fps, point, rotation) -> None:

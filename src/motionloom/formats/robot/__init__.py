@@ -10,13 +10,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from motionloom.character.robot.model import Robot
+from motionloom.character.robot.retarget import retarget_to_robot
 from motionloom.errors import MotionFormatError, MotionloomError
 from motionloom.files import check_regular
 from motionloom.formats.robot.draft import Draft
 
 MODEL_SUFFIXES = (".xml", ".mjcf", ".urdf")
 
-__all__ = ["MODEL_SUFFIXES", "is_robot_model", "load_robot"]
+__all__ = ["MODEL_SUFFIXES", "is_robot_model", "load_robot", "retarget_to_robot"]
 
 
 def is_robot_model(path: str | Path) -> bool:

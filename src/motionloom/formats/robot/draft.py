@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from xml.etree import ElementTree
 
 import numpy as np
@@ -69,8 +69,9 @@ class Draft:
         data = read_regular(path, largest=_LARGEST)
         if b"<!DOCTYPE" in data or b"<!ENTITY" in data or b"\x00" in data:
             raise MotionFormatError("XML with entities or in UTF-16 is not read", path=path)
-        parser = ElementTree.XMLPullParser(events=("start", "end"))
-        depth, root = 0, None
+        parser: Any = ElementTree.XMLPullParser(events=("start", "end"))
+        depth = 0
+        root: Element | None = None
         try:
             parser.feed(data)
             parser.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,7 +272,7 @@ def _geom(
     collides = contype != "0" or affinity != "0"
     color = color_of(given.get("rgba")) if "rgba" in geom.attrib else None
     color = color or model.materials.get(given.get("material", "")) or color_of(given.get("rgba"))
-    placed = dict(
+    placed: dict[str, Any] = dict(
         visual=given.get("group", "0") in ("0", "1", "2"),
         collides=collides,
         color=color or _GRAY,

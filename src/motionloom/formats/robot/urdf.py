@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -93,7 +95,9 @@ def _axis(draft: Draft, joint: Element) -> Array | None:
         draft.held.append(label)
         return None
     element = joint.find("axis")
-    axis = numbers(element.get("xyz"), 3, f"axis of {label!r}", draft) if element is not None else None
+    axis = (
+        numbers(element.get("xyz"), 3, f"axis of {label!r}", draft) if element is not None else None
+    )
     axis = np.array([1.0, 0.0, 0.0]) if axis is None else axis
     length = float(np.linalg.norm(axis))
     if not length > 1e-9:
@@ -144,12 +148,14 @@ def _shapes(draft: Draft, link: Element, node: int, colors: dict) -> None:
             if geometry is None or not len(geometry):
                 continue
             position, turn = _origin(draft, element)
-            placed = dict(
+            placed: dict[str, Any] = dict(
                 visual=role == "visual",
                 collides=role == "collision",
                 color=_color(element.find("material"), colors) or _GRAY,
             )
-            _geometry(draft, geometry[0], node, to_y_up(position), quaternions_to_y_up(turn), placed)
+            _geometry(
+                draft, geometry[0], node, to_y_up(position), quaternions_to_y_up(turn), placed
+            )
 
 
 def _geometry(
@@ -164,7 +170,7 @@ def _geometry(
         return
     if part.tag == "box":
         size = numbers(part.get("size", ""), 3, f"size of {where}", draft)
-        x, y, z = 0.5 * size  # type: ignore[operator]
+        x, y, z = (0.5 * np.asarray(size)).tolist()
         draft.add_shape(node, "box", (y, z, x), position, turn, **placed)
         return
     if part.tag not in ("sphere", "cylinder", "capsule"):
