@@ -1,8 +1,8 @@
 """Reader for glTF files, ``.glb`` and ``.gltf``.
 
 The reader reads the nodes of one skin and one animation. Meshes and materials are ignored. The
-rest pose is that of the nodes, or of the skin where both disagree. By definition, glTF is in meters with y up. Animation curves have keys at
-arbitrary times and are sampled at a constant rate.
+rest pose is that of the nodes, or of the skin where both disagree. By definition, glTF is in meters
+with y up. Animation curves have keys at arbitrary times and are sampled at a constant rate.
 """
 
 from __future__ import annotations
