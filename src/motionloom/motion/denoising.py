@@ -119,7 +119,7 @@ def denoise_positions(
     seen = np.asarray(points, np.float64)
     if seen.ndim != 3 or seen.shape[2] != 3:
         raise InvalidInput(f"points must have shape (frames, points, 3); got {seen.shape}")
-    trust = np.isfinite(seen).all(axis=2).astype(np.float64)
+    trust: Array = np.isfinite(seen).all(axis=2).astype(np.float64)
     if confidence is not None:
         given = np.asarray(confidence, np.float64)
         if given.shape != trust.shape:
