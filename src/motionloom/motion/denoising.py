@@ -119,15 +119,15 @@ def denoise_positions(
     seen = np.asarray(points, np.float64)
     if seen.ndim != 3 or seen.shape[2] != 3:
         raise InvalidInput(f"points must have shape (frames, points, 3); got {seen.shape}")
-    trust: Array = np.isfinite(seen).all(axis=2).astype(np.float64)
+    trust = np.asarray(np.isfinite(seen).all(axis=2), np.float64)
     if confidence is not None:
         given = np.asarray(confidence, np.float64)
         if given.shape != trust.shape:
             raise InvalidInput(
                 f"confidence must have shape {trust.shape}, one per point; got {given.shape}"
             )
-        given = np.clip(np.nan_to_num(given), 0.0, 1.0)
-        trust = np.where(given >= _LEAST_CONFIDENCE, trust * given * given, 0.0)
+        given = np.nan_to_num(given).clip(0.0, 1.0)
+        trust = trust * np.square(np.where(given >= _LEAST_CONFIDENCE, given, 0.0))
     positions = np.full(seen.shape, np.nan)
     noise = np.zeros(seen.shape[1])
     outliers = np.zeros(trust.shape, bool)
