@@ -237,10 +237,10 @@ def _bands(weights: Array, change: Array, missing: NDArray[np.bool_], damping: f
             if j >= i:
                 bands[2 - (j - i), j : j + frames - 2] += a * b * precision
     around = np.pad(precision, 1, mode="edge")
-    held = np.where(missing[1:] | missing[:-1], around[1:] / damping**2, 0.0)
-    bands[2, 1:] += held
-    bands[2, :-1] += held
-    bands[1, 1:] -= held
+    braked = np.where(missing[1:] | missing[:-1], around[1:] / damping**2, 0.0)
+    bands[2, 1:] += braked
+    bands[2, :-1] += braked
+    bands[1, 1:] -= braked
     bands[2] += weights
     return bands
 
