@@ -1,4 +1,4 @@
-"""Characters of games: wrong bind poses, nodes in another pose, no toes, feet beside the legs."""
+"""Characters of games: wrong bind poses, nodes in another pose, no toes, loose feet."""
 
 import json
 from dataclasses import replace

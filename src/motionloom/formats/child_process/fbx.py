@@ -454,8 +454,8 @@ def _apart(a: np.ndarray, b: np.ndarray) -> float:
     """Return the angle in radians between the axes of two matrices, whatever their scales."""
     if np.linalg.det(a) <= 0.0 or np.linalg.det(b) <= 0.0:
         return np.pi
-    one, other = (m / np.linalg.norm(m, axis=0) for m in (a, b))
-    return float(np.arccos(np.clip((np.trace(one.T @ other) - 1.0) / 2.0, -1.0, 1.0)))
+    axes = [matrix / np.linalg.norm(matrix, axis=0) for matrix in (a, b)]
+    return float(np.arccos(np.clip((np.trace(axes[0].T @ axes[1]) - 1.0) / 2.0, -1.0, 1.0)))
 
 
 def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:

@@ -50,17 +50,17 @@ def rest_of_skin(
             world.setdefault(place[node], rot.inverse(turn))
     if not world:
         return None
-    known = np.array(sorted(world))
-    bound = np.array([world[joint] for joint in known])
+    joints = np.array(sorted(world))
+    bound = np.array([world[joint] for joint in joints])
     # Meshes are modeled in axes of their own, often rotated by right angles.
-    options = np.concatenate([_RIGHT_ANGLES, rot.multiply(nodes[known], rot.inverse(bound))[:1]])
+    options = np.concatenate([_RIGHT_ANGLES, rot.multiply(nodes[joints], rot.inverse(bound))[:1]])
     apart = np.array(
-        [np.median(_angles(nodes[known], rot.multiply(option, bound))) for option in options]
+        [np.median(_angles(nodes[joints], rot.multiply(option, bound))) for option in options]
     )
     axes = options[int(np.argmin(apart))]
-    if _angles(nodes[known], rot.multiply(axes, bound)).max() < _AGREE:
+    if _angles(nodes[joints], rot.multiply(axes, bound)).max() < _AGREE:
         return None
-    return _local(tree, nodes, dict(zip(known.tolist(), rot.multiply(axes, bound), strict=True)))
+    return _local(tree, nodes, dict(zip(joints.tolist(), rot.multiply(axes, bound), strict=True)))
 
 
 def _local(tree: JointTree, nodes: Array, world: dict[int, Array]) -> Array:
