@@ -96,7 +96,7 @@ def test_an_agent_finds_acts_aims_and_undoes(work):
     assert said["wrong"].content[0].text == "text must contain at least one word"
     assert said["unknown"].is_error
     # The parametric motion was the change before.
-    assert call(work, "undo").data["undone"]["what"].startswith("parametric")
+    assert call(work, "undo").data["undone"]["what"] == "save parametric motion kick"
     assert "kick" not in list(work.library.parametric)
 
 
