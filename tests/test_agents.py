@@ -44,7 +44,7 @@ def call(work, name, **arguments):
 
 
 async def _talk(server):
-    """Find, act, aim, label and undo, as an agent would; return what was said."""
+    """Find, act, aim, label and undo, as an agent would; return the answers."""
     from mcp.client.client import Client
 
     said = {}

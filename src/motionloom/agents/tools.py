@@ -40,7 +40,7 @@ def info(
     work: Workspace,
     names_like: Annotated[str, "Only list motions with these names; * stands for any text."] = "*",
 ) -> Answer:
-    """Show what the library contains: motions, labels, parametric motions, latest changes.
+    """List the contents of the library: motions, labels, parametric motions, latest changes.
 
     Start here. The answer lists at most 200 motions; use `names_like` or `find` for others.
     """
@@ -189,13 +189,13 @@ def aim(
     learned = work.library.parametric[motion]
     settings = settings or SynthesisSettings()
     result = learned.reach(target, settings)
-    told = {
+    details = {
         "target": result.target.tolist(),
         "reached": result.reached.tolist(),
         "error": result.error,
         "within_tolerance": result.error <= settings.tolerance,
     }
-    return _made(work, result.motion, name, motion, told)
+    return _made(work, result.motion, name, motion, details)
 
 
 @tool()
@@ -216,8 +216,8 @@ def dance(
     music = steps.music(TUNE, meter=choreography.meter, tempo_bpm=tempo_bpm, seconds=seconds)
     danced = steps.dance_to(music, settings)
     score = danced.score()
-    told = {"beats": score.expected, "beats_within_one_frame": score.matched}
-    return _made(work, danced.motions[0], name, "dance", told)
+    details = {"beats": score.expected, "beats_within_one_frame": score.matched}
+    return _made(work, danced.motions[0], name, "dance", details)
 
 
 # --- look, keep, undo -------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def redo(work: Workspace) -> Answer:
 
 
 def _made(
-    work: Workspace, motion: Motion, name: str | None, usual: str, told: dict[str, Any]
+    work: Workspace, motion: Motion, name: str | None, usual: str, details: dict[str, Any]
 ) -> Answer:
     """Keep a synthesized motion, and describe it with its quality, sources and picture."""
     called = work.keep(motion, name, usual)
@@ -323,7 +323,7 @@ def _made(
         "frames": len(motion),
         "fps": motion.fps,
         "seconds": round(motion.duration, 3),
-        **told,
+        **details,
         "quality": quality.to_json() if quality is not None else None,
         **_sources(motion),
     }
