@@ -35,6 +35,10 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.segment import FASTEST, SLOWEST
 
 
+_ROOM = 8_000_000  # joints times frames that any file may have
+_GROWTH = 4  # the same limit for larger files, per byte; rows have at least 6 bytes per joint
+
+
 class Figure:
     """Layout and channel values (T, C) of one figure, in file units.
 
@@ -326,6 +330,12 @@ def read_takes(
 def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) -> Motion:
     figure = Figure(layout, table, path, repairs)
     skeleton = figure.skeleton()
+    if len(skeleton) * len(table) > max(_ROOM, _GROWTH * path.stat().st_size):
+        raise MotionFormatError(
+            f"almost none of the {len(skeleton)} joints have channels, which is too few for "
+            f"{len(table)} frames",
+            path=path,
+        )
     skeleton = with_user_roles(skeleton, roles)
     warnings = list(figure.warnings)
     motion = Motion(
