@@ -34,7 +34,6 @@ from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.segment import FASTEST, SLOWEST
 
-
 _ROOM = 8_000_000  # joints times frames that any file may have
 _GROWTH = 4  # the same limit for larger files, per byte; rows have at least 6 bytes per joint
 
