@@ -108,7 +108,13 @@ def test_a_mapping_file_overrides_roles(model, tmp_path):
     copy = tmp_path / "mine.xml"
     copy.write_text(Path(model).read_text())
     (tmp_path / "mine.roles.json").write_text('{"left_hip": "left_hip_pitch_link"}')
-    assert load_robot(copy).skeleton.roles["left_hip"] == "left_hip_pitch_link"
+    mine = load_robot(copy)
+    assert mine.skeleton.roles["left_hip"] == "left_hip_pitch_link"
+    assert mine.anatomy.legs[0].root == mine.names.index("left_hip_pitch_link")
+    other = load_robot(copy, roles={"left_knee": "left_hip_roll_link"})
+    assert other.anatomy.legs[0].middle == other.names.index("left_hip_roll_link")
+    with pytest.raises(ml.RoleError, match="no_such_link"):
+        load_robot(copy, roles={"left_knee": "no_such_link"})
 
 
 BROKEN = {
@@ -364,11 +370,11 @@ def test_exported_csv_replays_in_mujoco(robot, moved, model, tmp_path):
 def test_robot_files_come_back(robot, moved, model, tmp_path, name):
     path = moved.save(tmp_path / name)
     assert is_robot_file(path)
-    again = ml.load(path, character=model)
+    again = ml.load(path, skeleton=model)
     assert again.skeleton.key == moved.skeleton.key
     assert np.abs(again.positions() - moved.positions()).max() < 1e-4
     assert again.fps == moved.fps
-    assert ml.load(moved.save(tmp_path / "60.csv"), character=model, fps=60.0).fps == 60.0
+    assert ml.load(moved.save(tmp_path / "60.csv"), skeleton=model, fps=60.0).fps == 60.0
 
 
 def test_bones_seed_layout(robot, moved, model, tmp_path):
@@ -382,9 +388,9 @@ def test_bones_seed_layout(robot, moved, model, tmp_path):
     w, x, y, z = base[0]
     turn = Rotation.from_euler("xyz", values[4:7], degrees=True).as_quat()
     assert abs(turn @ [z, x, y, w]) == pytest.approx(1.0, abs=1e-7)
-    again = ml.load(path, character=model, fps=moved.fps)
+    again = ml.load(path, skeleton=model, fps=moved.fps)
     assert np.abs(again.positions() - moved.positions()).max() < 1e-4
-    assert ml.load(path, character=model).fps == 120.0
+    assert ml.load(path, skeleton=model).fps == 120.0
 
 
 def test_gmrs_pickle_is_written_and_never_read(moved, model, tmp_path):
@@ -395,7 +401,7 @@ def test_gmrs_pickle_is_written_and_never_read(moved, model, tmp_path):
     assert np.allclose(np.linalg.norm(content["root_rot"], axis=1), 1.0)
     assert content["root_pos"][0, 2] == pytest.approx(moved.root[0, 1], abs=1e-6)
     with pytest.raises(ml.MotionFormatError, match="can run code"):
-        ml.load(path, character=model)
+        ml.load(path, skeleton=model)
 
 
 def test_velocities_in_npz_are_derivatives(robot, moved):
@@ -412,14 +418,14 @@ def test_a_table_needs_its_robot(moved, model, tmp_path, robot):
     with pytest.raises(ml.MotionFormatError, match="does not contain its robot"):
         ml.load(path)
     (tmp_path / "small.xml").write_text(Path(model).read_text())
-    assert len(ml.load(path)) == len(moved)  # the model beside the file
+    assert len(ml.load(path)) == len(moved)  # the model next to the file
     rows = path.read_text().splitlines()
     path.write_text("\n".join(row.rsplit(",", 1)[0] for row in rows) + "\n")
     with pytest.raises(ml.MotionFormatError, match="expected 32 columns"):
         ml.load(path)
-    path.write_text(rows[0].replace("0.", "nan", 1) + "\n")
+    path.write_text(rows[0] + "\n" + "nan" + rows[1][rows[1].index(",") :] + "\n")
     with pytest.raises(ml.MotionFormatError, match="cannot be read|finite"):
-        ml.load(path, character=model)
+        ml.load(path, skeleton=model)
 
 
 def test_the_robots_shape_follows_its_motion(robot, moved):

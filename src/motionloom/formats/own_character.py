@@ -7,6 +7,7 @@ glTF, the whole file is preserved.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,12 @@ SUFFIXES = (*_GLTF, ".fbx")
 ALL_SUFFIXES = (*SUFFIXES, *MODEL_SUFFIXES)
 
 
-def load_character(path: str | Path) -> Motion:
+def load_character(
+    path: str | Path, *, roles: str | Path | Mapping[str, str] | None = None
+) -> Motion:
     """Load a character file as a motion on its skeleton, for `Motion.retarget`.
+
+    `roles` is a mapping from roles to joints, or a file with one, as in `motionloom.load`.
 
     Raises
     ------
@@ -43,7 +48,7 @@ def load_character(path: str | Path) -> Motion:
     """
     path = Path(path)
     if is_robot_model(path):
-        robot = load_robot(path)
+        robot = load_robot(path, roles=roles)
         base = np.tile(rot.IDENTITY, (1, 1))
         pose = robot.motion(np.zeros((1, 3)), base, np.zeros((1, len(robot.joint_names))), 30.0)
         return replace(pose.rest_pose(), origin=pose.origin)
@@ -51,7 +56,7 @@ def load_character(path: str | Path) -> Motion:
         raise InvalidInput(
             f"the suffix of a character file must be one of {', '.join(ALL_SUFFIXES)}; got {path}"
         )
-    target = load(path)
+    target = load(path, roles=roles)
     return replace(target, origin=replace(target.origin, character=str(path)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -165,6 +165,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
     True
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     given = LoadSettings.given(settings, options) if settings or options else _DEFAULTS
@@ -172,7 +173,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     chosen = replace(given, keep_carrier=False) if given.keep_carrier else given
     if take:
         chosen = replace(chosen, **_selection(file, take))
-    motion = _read(file, "motion", chosen)
+    motion = with_feet(_read(file, "motion", chosen))
     if take:
         motion = replace(motion, name=f"{file.name}/{take}")
     return motion if given.keep_carrier else hips_as_root(motion)
@@ -209,29 +210,30 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
     ...     [(name, len(motion)) for name, motion in load_takes(file)]
     [('', 138)]
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     path, settings = Path(path), LoadSettings.given(None, options)
     chosen = settings.animation is not None or settings.skeleton is not None
     module: Any = _module(path) if path.is_file() and is_motion_file(path) else None
-    if chosen or not hasattr(module, "takes"):
+    if chosen or not hasattr(module, "read_takes"):
         yield "", load(path, settings)
         return
+    from motionloom.formats.takes import TakeLimit
+
     plain = replace(settings, keep_carrier=False)
-    if hasattr(module, "read_takes"):
-        given = _options(module.read, plain, f"reading {path.suffix}")
-        check_regular(path)
-        results = _guarded(path, module.read_takes(path, **given))
-    else:
-        results = _one_by_one(path, takes_in(path), plain)
-    empty = True
-    for take, motion in results:
+    given = _options(module.read, plain, f"reading {path.suffix}")
+    check_regular(path)
+    empty, limit = True, TakeLimit(path)
+    for take, motion in _guarded(path, module.read_takes(path, **given)):
         empty = False
         if isinstance(motion, MotionloomError):
             yield take.name, motion
             continue
         _check_rate(motion.fps, path)
+        motion = with_feet(motion)
         if take.name:
+            limit.add(len(motion.skeleton), len(motion))
             motion = replace(motion, name=f"{path.name}/{take.name}")
         yield take.name, motion if settings.keep_carrier else hips_as_root(motion)
     if empty:
@@ -299,20 +301,6 @@ def _guarded(path: Path, results: Iterator[Any]) -> Iterator[Any]:
         if result is None:
             return
         yield result
-
-
-def _one_by_one(
-    path: Path, listed: Sequence[FileTake], settings: LoadSettings
-) -> Iterator[tuple[FileTake, Motion | MotionloomError]]:
-    for take in listed:
-        which: dict[str, Any] = {"animation": take.animation, "skeleton": take.skeleton}
-        which = which if len(listed) > 1 else {}
-        try:
-            yield take, _read(path, "motion", replace(settings, **which))
-        except MotionFormatError as error:
-            if len(listed) == 1:
-                raise
-            yield take, error
 
 
 @takes(LoadMarkersSettings)
@@ -462,9 +450,12 @@ def _is_robot_table(path: Path) -> bool:
 
 def _read_format(path: Path, kind: str, settings: Settings) -> Format:
     """Return the format of a file that is read, which depends on the content for tables."""
+    from motionloom.formats.robot import is_robot_model
+
     suffix = path.suffix.lower()
     if kind == "motion" and suffix in _ROBOT_SUFFIXES:
-        if getattr(settings, "character", None) is not None or _is_robot_table(path):
+        model = getattr(settings, "skeleton", None)
+        if _is_robot_table(path) or (isinstance(model, str | Path) and is_robot_model(model)):
             return _ROBOT
     return FORMATS[suffix]
 

@@ -16,10 +16,6 @@ UNIT = Setting("Unit of the file: m, cm, mm, inch, foot, cmu, or a number of met
 UP = Setting("Up axis of the file, such as y, z, x or -y. [inferred]")
 FPS = Setting("Frame rate, which overrides that of the file.")
 ROLES = Setting("JSON or TOML file that maps roles to joints with unknown names.", metavar="MAP")
-CHARACTER = Setting(
-    "Robot model (.xml, .urdf) of robot files (.csv, .npz). [the model beside the file]",
-    metavar="MODEL",
-)
 PARTIAL = Setting("Read the complete frames of a truncated file.")
 LAYOUT = Setting("Robot CSV: lafan (meters, quaternion) or bones-seed (cm, degrees). [lafan]")
 STRICT = Setting("Raise an error for every deviation from the specification.")
@@ -56,11 +52,11 @@ class LoadSettings(Settings):
     animation: str | int | None = setting(
         None, "glTF, FBX: name or number of the animation to read. [first]"
     )
-    character: str | Path | None = setting(None, CHARACTER)
     skeleton: str | int | Path | None = setting(
         None,
         "Figure to read: name of the ROOT (BVH), name or number of the skin (glTF), path or root "
-        "of the skeleton (USD, FBX), or the .asf file of an Acclaim motion. [first]",
+        "of the skeleton (USD, FBX), the .asf file of an Acclaim motion, or the model (.xml, "
+        ".urdf) of a robot's motion. [first, or the file next to the motion]",
     )
 
 
@@ -115,6 +111,9 @@ class ConvertSettings(Settings):
     )
     from_unit: str | None = setting(None, "Unit of the files that are read. [inferred]")
     roles: str | None = setting(None, ROLES.help, metavar="MAP")
+    target_roles: str | None = setting(
+        None, "The same for the skeleton of --onto or --character.", metavar="MAP"
+    )
     animation: str | None = setting(
         None, "Take to convert if a file has several, or all. [first]", metavar="NAME|all"
     )

@@ -481,7 +481,8 @@ class Motion(TimeSeries):
         if isinstance(skeleton, Motion) and skeleton.origin.format == "robot":
             from motionloom.formats.robot import load_robot, retarget_to_robot
 
-            robot = load_robot(skeleton.origin.character or skeleton.origin.path)
+            target = skeleton.origin.character or skeleton.origin.path
+            robot = load_robot(target, roles=skeleton.skeleton.role_map)
             return retarget_to_robot(self, robot, contacts=contacts)
         moved = retarget(
             self,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from motionloom.errors import InvalidInput
-from motionloom.formats.settings import CHARACTER, ROLES, UNIT, UP
+from motionloom.formats.settings import ROLES, UNIT, UP
 from motionloom.settings import Settings, setting
 
 LabelRule = str | Path | Mapping[str, str | Iterable[str]]
@@ -36,9 +36,11 @@ class ImportSettings(Settings):
     unit: str | float | None = setting(None, UNIT)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
-    character: str | Path | None = setting(None, CHARACTER)
-    file_fps: float | None = setting(
-        None, "Frame rate of files that do not state one, such as robot CSV files. [30]"
+    character: str | None = setting(
+        None,
+        "Robot model (.xml, .urdf) of robot files (.csv, .npz), and the frame rate of CSV files, "
+        "as in g1.xml@60. [model next to the file, 30]",
+        metavar="MODEL[@FPS]",
     )
     force: bool = setting(False, "Read files again even if they are unchanged.")
     workers: int | None = setting(None, "Number of worker processes. [one per core]", least=1)
@@ -66,10 +68,18 @@ class ImportSettings(Settings):
         if self.character is not None:
             from motionloom.formats.robot import load_robot
 
-            load_robot(self.character)
-            options["character"] = str(self.character)
-        if self.file_fps is not None:
-            options["file_fps"] = float(self.file_fps)
+            model, _, rate = self.character.rpartition("@")
+            if not model:
+                model, rate = rate, ""
+            load_robot(model)
+            options["robot"] = model
+            if rate:
+                try:
+                    options["robot_fps"] = float(rate)
+                except ValueError:
+                    raise InvalidInput(
+                        f"the rate after @ must be a number, as in g1.xml@60; got {rate!r}"
+                    ) from None
         if self.roles is not None:
             from motionloom.motion.roles.assignment import load_role_map
 

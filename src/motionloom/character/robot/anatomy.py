@@ -3,12 +3,12 @@
 Names of robots follow no rule (``left_hip_pitch_link``, ``Hip_Pitch_Left``, ``AL1``), but their
 trees do. With all hinges at zero, limbs are pairs of chains that mirror each other. The lowest pair
 are the legs. The pair that hangs from the trunk above the hips are the arms. The knee and the elbow
-are the hinges across the limb that divide it best. The user's roles override what is found.
+are the hinges across the limb that divide it best. The user's roles override them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -21,6 +21,7 @@ from motionloom.motion.rotations import quaternions as rot
 Array = NDArray[np.float64]
 
 SIDES = ("left", "right")
+_LEG, _ARM = ("hip", "knee", "ankle"), ("shoulder", "elbow", "wrist")
 _MIDLINE = 0.02  # meters: bodies closer to the middle plane belong to both sides
 _MIRRORED = 0.03  # meters: tolerance of mirrored limbs
 _NEAR_JOINT = 0.25  # of the upper limb: hinges closer than this to the first form one joint
@@ -187,8 +188,14 @@ def find_anatomy(robot: Robot) -> Anatomy:
     if len(_own(*legs)) < 3:
         finder.refuse(f"the legs have only {len(_own(*legs))} hinges")
     pelvis, chest = _meeting(legs), _meeting(arms)
-    left_leg, right_leg = (_limb(finder, chain, foot=True) for chain in _sides(legs))
-    left_arm, right_arm = (_limb(finder, chain, foot=False) for chain in _sides(arms))
+    given = {r: robot.names.index(n) for r, n in robot.role_map.items() if n in robot.names}
+    chest = given.get("chest", chest)
+    limbs = [
+        _given(given, side, parts, _limb(finder, chain, foot=parts is _LEG))
+        for pair, parts in ((legs, _LEG), (arms, _ARM))
+        for side, chain in zip(SIDES, _sides(pair), strict=True)
+    ]
+    left_leg, right_leg, left_arm, right_arm = limbs
     neck, head = _head(finder, chest, set(legs[0] + legs[1] + arms[0] + arms[1]))
     top = _head_top(finder, chest, head)
     sites = _sites(finder, (left_leg, right_leg), (left_arm, right_arm), chest, head, top)
@@ -268,6 +275,15 @@ def _limb(finder: _Finder, chain: list[int], *, foot: bool) -> Limb:
             break
     local = lambda point: rot.rotate(rot.inverse(finder.turns[last]), point - places[last])  # noqa: E731
     return Limb(root, middle_node, end, last, local(tip), local(heel), tuple(chain))
+
+
+def _given(given: dict[str, int], side: str, parts: tuple[str, ...], limb: Limb) -> Limb:
+    """Return the limb with the user's joints."""
+    root, middle, end = (
+        given.get(f"{side}_{part}", node)
+        for part, node in zip(parts, (limb.root, limb.middle, limb.end), strict=True)
+    )
+    return replace(limb, root=root, middle=middle, end=end)
 
 
 def _head(finder: _Finder, chest: int, limbs: set[int]) -> tuple[int | None, int | None]:

@@ -1,9 +1,9 @@
 """The `Robot` type: the kinematic tree, joint limits and shapes of a robot model.
 
 A robot is a tree of *nodes*. A node has a frame in its parent's frame and, if it is driven, a hinge
-about an axis through its origin. Bodies with several hinges, or with a hinge beside their origin,
-are several nodes. Node 0 is the floating base. Coordinates are motionloom's (meters, y up, forward
-along z); robot files, whose z axis is up and whose x axis is forward, are converted by `to_y_up`.
+about an axis through its origin. Bodies with several hinges, or with a hinge away from their
+origin, are several nodes. Node 0 is the floating base. Coordinates are motionloom's (meters, y up,
+forward along z); robot files, whose z axis is up and whose x axis is forward, are converted.
 
 The skeleton of a robot's motions has one joint per node, so a take of a robot is a motion like any
 other. Each rotation is the rest rotation times a rotation about the axis of the hinge.
@@ -128,7 +128,7 @@ class Robot(FrozenArrays):
     role_map : mapping of str to str
         Roles given by the user (see `motionloom.motion.roles.assignment`).
     warnings : tuple of str
-        What was missing in the file.
+        Parts of the file that were missing or ignored.
     """
 
     name: str

@@ -162,11 +162,11 @@ def _tracking(source: Motion, robot: Robot, turns: Array, places: Array) -> dict
                 errors[part].append(limb_error(ours, theirs))
     hips = [places[:, leg.root] for leg in anatomy.legs]
     human = source.role_positions(["left_hip", "right_hip"]).astype(np.float64)
-    one, two = 0.5 * (hips[0] + hips[1]), human.mean(axis=1)
+    middle = 0.5 * (hips[0] + hips[1])
     none = np.zeros(len(places))
     return {
         **{part: np.mean(rows, axis=0) if rows else none for part, rows in errors.items()},
-        "pelvis": path_error(one, two),
+        "pelvis": path_error(middle, human.mean(axis=1)),
         "heading": heading_error(hips[0] - hips[1], human[:, 0] - human[:, 1]),
     }
 

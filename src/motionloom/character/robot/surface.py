@@ -110,9 +110,9 @@ def _pairs(
     near, pairs, gaps = np.zeros(6), [], []
     for a in range(len(nodes)):
         for b in range(a + 1, len(nodes)):
-            one, two = above[nodes[a]], above[nodes[b]]
-            shared = len([k for k in one if k in two])
-            if len(one) + len(two) - 2 * shared <= 2:
+            first, second = above[nodes[a]], above[nodes[b]]
+            shared = len([k for k in first if k in second])
+            if len(first) + len(second) - 2 * shared <= 2:
                 continue
             gap = segment_distance(world[a, 0], world[a, 1], world[b, 0], world[b, 1], near)
             gap -= radii[a] + radii[b]

@@ -62,11 +62,7 @@ def convert(
     options = {out.suffix: _save_options(out, settings) for _, out in jobs}
     if settings.onto and settings.character:
         raise InvalidInput("--onto and --character cannot be combined")
-    target = motion_from(settings.onto) if settings.onto else None
-    if settings.character:
-        from motionloom.formats.own_character import load_character
-
-        target = load_character(settings.character)
+    target = _target(settings)
     written: list[str] = []
     made: list[Motion] = []
     reports: dict[str, QualityReport] = {}
@@ -130,6 +126,20 @@ def _is_robot(settings: ConvertSettings) -> bool:
     from motionloom.formats.robot import is_robot_model
 
     return settings.character is not None and is_robot_model(settings.character)
+
+
+def _target(settings: ConvertSettings) -> Motion | None:
+    """Return a motion on the skeleton to retarget onto, if one is set."""
+    roles = settings.target_roles
+    if settings.character:
+        from motionloom.formats.own_character import load_character
+
+        return load_character(settings.character, roles=roles)
+    if settings.onto:
+        return motion_from(settings.onto, LoadSettings(roles=roles))
+    if roles:
+        raise InvalidInput("--target-roles needs --onto or --character")
+    return None
 
 
 def _left_out(source: str, motion: Motion | Markers, settings: ConvertSettings) -> dict[str, str]:
@@ -239,7 +249,7 @@ def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
     same_body = not any(changed)
     animation = None if settings.animation == "all" else settings.animation
     if _is_robot(settings) and is_file and Path(source).suffix.lower() in ROBOT_SUFFIXES:
-        given["character"] = settings.character
+        given["skeleton"] = settings.character
     return motion_from(
         source,
         LoadSettings(

@@ -5,6 +5,7 @@ A robot model is a character: a target of retargeting, and the body of the motio
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from motionloom.character.robot.retarget import retarget_to_robot
 from motionloom.errors import MotionFormatError, MotionloomError
 from motionloom.files import check_regular
 from motionloom.formats.robot.draft import Draft
+from motionloom.motion.roles.assignment import load_role_map
 
 MODEL_SUFFIXES = (".xml", ".mjcf", ".urdf")
 
@@ -31,11 +33,14 @@ def is_robot_model(path: str | Path) -> bool:
     return Path(path).suffix.lower() in MODEL_SUFFIXES
 
 
-def load_robot(path: str | Path) -> Robot:
+def load_robot(
+    path: str | Path, *, roles: str | Path | Mapping[str, str | None] | None = None
+) -> Robot:
     """Read a robot model, and check that it is a humanoid.
 
-    A file with the same name and the suffix ``.roles.json`` or ``.roles.toml`` beside the model
-    overrides the roles that are found from the tree.
+    `roles` maps roles to bodies, or names a file with such a map, and overrides the roles that are
+    found from the tree. By default, a file next to the model with the same name and the suffix
+    ``.roles.json`` or ``.roles.toml`` is used.
 
     Raises
     ------
@@ -44,13 +49,26 @@ def load_robot(path: str | Path) -> Robot:
     """
     path = Path(path)
     info = check_regular(path)
-    return _loaded(str(path.resolve()), str(path), info.st_mtime_ns, info.st_size)
+    robot = _loaded(str(path.resolve()), str(path), info.st_mtime_ns, info.st_size)
+    nearby = [path.with_suffix(f".roles.{kind}") for kind in ("json", "toml")]
+    file = next((file for file in nearby if file.is_file()), None) if roles is None else roles
+    if file is None:
+        _ = robot.anatomy  # raises if the robot is not a humanoid
+        return robot
+    given = file if isinstance(file, Mapping) else load_role_map(file)
+    return _with_roles(robot, tuple(sorted((role, name or "") for role, name in given.items())))
+
+
+@lru_cache(maxsize=8)
+def _with_roles(robot: Robot, roles: tuple[tuple[str, str], ...]) -> Robot:
+    robot = replace(robot, role_map=dict(roles))
+    _ = robot.anatomy, robot.skeleton.roles  # raises if a role or body does not exist
+    return robot
 
 
 @lru_cache(maxsize=8)
 def _loaded(resolved: str, given: str, changed: int, size: int) -> Robot:
     from motionloom.formats.robot import mjcf, urdf
-    from motionloom.motion.roles.assignment import load_role_map
 
     draft = Draft(Path(given))
     root = draft.parsed(draft.path)
@@ -59,16 +77,9 @@ def _loaded(resolved: str, given: str, changed: int, size: int) -> Robot:
         draft.refuse(f"a robot model starts with <mujoco> or <robot>; got <{root.tag[:40]}>")
     try:
         readers[root.tag](draft, root)
-        robot = draft.finished()
+        return draft.finished()
     except (MotionloomError, OSError):
         raise
     except Exception as error:  # a model is not trusted
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise MotionFormatError(f"the model cannot be read: {reason}", path=draft.path) from error
-    for suffix in (".roles.json", ".roles.toml"):
-        file = draft.path.with_suffix(suffix)
-        if file.is_file():
-            roles = {role: name for role, name in load_role_map(file).items() if name}
-            robot = replace(robot, role_map=roles)
-    _ = robot.anatomy  # raises if the robot is not a humanoid
-    return robot

@@ -49,7 +49,7 @@ class Draft:
     bodies: list[int] = field(default_factory=list)
     shapes: list[Shape] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    held: list[str] = field(default_factory=list)
+    immobile: list[str] = field(default_factory=list)
     files: int = 0
 
     @property
@@ -171,8 +171,10 @@ class Draft:
             warnings.append(
                 f"meshes are missing: {self.missing[0]}{more}. Plain shapes are used instead"
             )
-        if self.held:
-            warnings.append(f"joints that are not hinges do not move: {', '.join(self.held[:8])}")
+        if self.immobile:
+            warnings.append(
+                f"joints that are not hinges do not move: {', '.join(self.immobile[:8])}"
+            )
         lower, upper, velocity = np.array(self.limits).T
         return Robot(
             self.name,

@@ -14,7 +14,7 @@ suffix   content
 ======== ===================================================================================
 
 All layouts have the z axis up and the x axis forward. None of them names the robot, so reading
-needs its model: the option ``character``, or the only model in the folder of the file.
+needs its model: the option ``skeleton``, or the only model in the folder of the file.
 """
 
 from __future__ import annotations
@@ -93,19 +93,19 @@ def _is_number(cell: str) -> bool:
 def read(
     path: str | Path,
     *,
-    character: str | Path | None = None,
+    skeleton: str | Path | None = None,
     fps: float | None = None,
     roles: str | Path | Mapping[str, str] | None = None,
 ) -> Motion:
     """Read a motion of a robot; see `motionloom.load` for the options.
 
-    `character` is the model of the robot. By default, it is the only model in the folder of the
+    `skeleton` is the model of the robot. By default, it is the only model in the folder of the
     file or in the folder above it. `fps` is needed if the file does not state the rate of 30 (or,
     for BONES-SEED, 120) frames per second.
     """
     check_fps(fps)
     path = Path(path)
-    robot = load_robot(character if character is not None else _model_beside(path))
+    robot = load_robot(_model_near(path) if skeleton is None else str(skeleton))
     suffix = path.suffix.lower()
     if suffix == ".pkl":
         raise MotionFormatError(
@@ -141,11 +141,11 @@ def read(
         character=robot.path,
         warnings=(*warnings, *robot.warnings),
     )
-    skeleton = with_user_roles(motion.skeleton, roles)
-    return replace(motion, skeleton=skeleton, name=path.stem, origin=origin)
+    body = with_user_roles(motion.skeleton, roles)
+    return replace(motion, skeleton=body, name=path.stem, origin=origin)
 
 
-def _model_beside(path: Path) -> Path:
+def _model_near(path: Path) -> Path:
     for folder in (path.parent, path.parent.parent):
         models = [
             file
@@ -157,8 +157,8 @@ def _model_beside(path: Path) -> Path:
         if models:
             break
     raise MotionFormatError(
-        "a robot file does not contain its robot; name the model with character, as in "
-        "--character g1.xml, or put one model file beside it",
+        "a robot file does not contain its robot; put one model file (.xml, .urdf) next to it, or "
+        "name the model: skeleton in Python, --character on the command line",
         path=path,
     )
 
@@ -168,6 +168,8 @@ def _read_csv(path: Path, robot: Robot) -> tuple[Array, Array, Array, str]:
     first, _, _ = text.partition("\n")
     names = [cell.strip() for cell in first.split(",")]
     header = not all(_is_number(cell) for cell in names)
+    if not text.partition("\n")[2].strip() and header:
+        raise MotionFormatError("the table has no rows", path=path)
     try:
         values = np.loadtxt(
             io.StringIO(text), delimiter=",", skiprows=int(header), ndmin=2, comments=None
@@ -175,8 +177,6 @@ def _read_csv(path: Path, robot: Robot) -> tuple[Array, Array, Array, str]:
     except ValueError as error:
         reason = str(error).splitlines()[0][:160]
         raise MotionFormatError(f"the table cannot be read: {reason}", path=path) from None
-    if not len(values):
-        raise MotionFormatError("the table has no rows", path=path)
     hinges = len(robot.joint_names)
     if header:
         missing = [name for name in _BONES if name not in names]

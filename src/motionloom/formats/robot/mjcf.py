@@ -136,13 +136,13 @@ def _assets(model: _Model, asset: Element) -> None:
 
 def _bodies(element: Element) -> list[Element]:
     """Return the bodies directly below an element, also inside of frames."""
-    found = []
+    bodies = []
     for child in element:
         if child.tag == "body":
-            found.append(child)
+            bodies.append(child)
         elif child.tag == "frame":
-            found += _bodies(child)
-    return found
+            bodies += _bodies(child)
+    return bodies
 
 
 def _is_free(body: Element) -> bool:
@@ -186,7 +186,7 @@ def _hinges(
         given = model.attributes(joint, childclass)
         label = given.get("name") or f"{name}_joint"
         if given.get("type", "hinge") != "hinge":
-            draft.held.append(label)
+            draft.immobile.append(label)
         elif parent < 0:
             draft.refuse(f"the base {name!r} has a hinge; a humanoid's base must float")
         else:

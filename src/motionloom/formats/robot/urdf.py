@@ -89,10 +89,10 @@ def _axis(draft: Draft, joint: Element) -> Array | None:
     kind, label = joint.get("type", "fixed"), joint.get("name", "?")
     if kind not in _HINGES:
         if kind != "fixed":
-            draft.held.append(label)
+            draft.immobile.append(label)
         return None
     if joint.find("mimic") is not None:
-        draft.held.append(label)
+        draft.immobile.append(label)
         return None
     element = joint.find("axis")
     axis = (

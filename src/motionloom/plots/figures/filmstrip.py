@@ -432,7 +432,7 @@ def write_match_strip(
 _FIGURES = 9
 
 _TITLES = {
-    "robot": "what the robot can do",
+    "robot": "feasibility for the robot",
     "slide": "feet slide {cm:.1f} cm per contact",
     "floor": "feet {cm:.1f} cm below the floor",
     "seam": "seam accelerates {value:.2f} times as much as the takes",

@@ -273,12 +273,12 @@ class StoredSkeletons:
 
 def _options_for(file: str | Path, reader: dict) -> dict:
     """Return the reader options of one file. The model and rate of robots are for robot files."""
-    options = {key: value for key, value in reader.items() if key not in ("character", "file_fps")}
-    if len(options) < len(reader):
-        from motionloom.formats.robot.files import is_robot_file
+    options = {key: value for key, value in reader.items() if not key.startswith("robot")}
+    if len(options) == len(reader):
+        return options
+    from motionloom.formats.robot.files import is_robot_file
 
-        if is_robot_file(file):
-            options = {key: reader[key] for key in ("character", "roles") if key in reader}
-            if "file_fps" in reader:
-                options["fps"] = reader["file_fps"]
-    return options
+    if not is_robot_file(file):
+        return options
+    names = {"robot": "skeleton", "robot_fps": "fps", "roles": "roles"}
+    return {names[key]: value for key, value in reader.items() if key in names}

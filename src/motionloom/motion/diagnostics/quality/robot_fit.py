@@ -70,11 +70,11 @@ class RobotFit:
     @property
     def faults(self) -> tuple[str, ...]:
         """Reasons why the robot cannot follow the motion, or does not follow it well."""
-        found = []
+        reasons = []
         if self.limit_margin_rad < -1e-6:
-            found.append("joints beyond their range")
+            reasons.append("joints beyond their range")
         if self.velocity_ratio > 1.0 + 1e-6:
-            found.append("joints faster than their limit")
+            reasons.append("joints faster than their limit")
         for share, what in (
             (self.penetration_duration, "parts below the floor"),
             (self.sliding_duration, "sliding feet"),
@@ -82,12 +82,12 @@ class RobotFit:
             (1.0 - self.contact_preservation, "lost foot contacts"),
         ):
             if share > MAX_SHARE:
-                found.append(f"{what} in {100 * share:.0f} % of the time")
+                reasons.append(f"{what} in {100 * share:.0f} % of the time")
         if max(self.hand_error_m, self.foot_error_m, self.pelvis_error_m) > MAX_TRACKING:
-            found.append("hands, feet or pelvis far from the source")
+            reasons.append("hands, feet or pelvis far from the source")
         if self.heading_error_deg > MAX_HEADING:
-            found.append("another heading than the source")
-        return tuple(found)
+            reasons.append("another heading than the source")
+        return tuple(reasons)
 
     @property
     def verdict(self) -> str:
