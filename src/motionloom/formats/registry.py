@@ -76,6 +76,8 @@ FORMATS = {
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
 
+_STREAM = Format("VMC stream", "motionloom.formats.vmc")
+
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
 # Formats without a reader that Blender can convert to GLB, with the steps before the export.
 _CONVERTED = {
@@ -351,7 +353,8 @@ def save(
         Content to write. Only C3D and tables support markers, and only glTF, USD, FBX and C3D
         support scenes.
     path : str or Path
-        File to write.
+        File to write, or the address of a program that receives motion in the VMC protocol:
+        ``vmc://`` on this computer, or ``vmc://HOST:PORT``. A stream takes as long as the motion.
     settings : SaveSettings, optional
         Settings object. Single settings can also be passed as keyword arguments.
 
@@ -442,6 +445,8 @@ def writer_options(path: Path) -> tuple[str, ...]:
     (True, False)
     """
     suffix = path.suffix.lower()
+    if is_stream(path):
+        return ()
     if suffix not in FORMATS or not FORMATS[suffix].writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
         raise InvalidInput(
@@ -451,6 +456,10 @@ def writer_options(path: Path) -> tuple[str, ...]:
 
 
 def _written_format(path: Path, kind: str) -> Format:
+    if is_stream(path):
+        if kind not in _STREAM.writes:
+            raise InvalidInput(f"a VMC stream has one character; {kind} cannot be sent to {path}")
+        return _STREAM
     format = FORMATS.get(path.suffix.lower())
     if format is None or kind not in format.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
@@ -464,6 +473,15 @@ def _written_format(path: Path, kind: str) -> Format:
             f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
         )
     return format
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether an output is the address of a live stream; check the address."""
+    if not str(path).startswith("vmc:"):
+        return False
+    from motionloom.formats.vmc import address
+
+    return address(path) is not None
 
 
 def _read(path: Path, kind: str, settings: Settings) -> Any:

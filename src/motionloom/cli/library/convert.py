@@ -136,7 +136,7 @@ def _jobs(
     sources: list[str], out: Path, settings: ConvertSettings
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
     """Return (source, target) pairs that preserve the folder structure, and unreadable folders."""
-    from motionloom.formats import FORMATS
+    from motionloom.formats import FORMATS, is_stream
     from motionloom.formats.registry import instead_of
 
     suffix = settings.to
@@ -158,7 +158,7 @@ def _jobs(
             failed.append({"file": source, "reason": str(error)})
     if not inputs:
         raise InvalidInput(f"no motions in {', '.join(sources)}")
-    if out.suffix.lower() in FORMATS and not out.is_dir():
+    if is_stream(out) or (out.suffix.lower() in FORMATS and not out.is_dir()):
         if len(inputs) > 1:
             raise InvalidInput(
                 f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"
