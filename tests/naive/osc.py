@@ -6,14 +6,14 @@ import struct
 def messages(packet):
     """Address and values of every message of a packet."""
     if packet.startswith(b"#bundle\0"):
-        at, found = 16, []
+        at, inner = 16, []
         while at < len(packet):
             (size,) = struct.unpack_from(">i", packet, at)
             assert size % 4 == 0
-            found += messages(packet[at + 4 : at + 4 + size])
+            inner += messages(packet[at + 4 : at + 4 + size])
             at += 4 + size
         assert at == len(packet)
-        return found
+        return inner
     place, at = _string(packet, 0)
     tags, at = _string(packet, at)
     assert tags[0] == ","

@@ -90,7 +90,7 @@ class VmcSender:
         resting = _one_frame(skeleton, t_pose(skeleton, example), np.zeros(3))
         self._rest = resting.global_rotations()[0].astype(float)
         places = resting.positions()[0].astype(float)
-        # Of each bone, relative to the bone above it.
+        # Positions of bones, relative to the bone above
         self._offsets = [
             places[joint] - places[above] if above >= 0 else places[joint]
             for _, joint, above in self._bones
@@ -173,7 +173,7 @@ class LiveStream:
 
     def _run(self) -> None:
         sender: VmcSender | None = None
-        known: Skeleton | None = None
+        current: Skeleton | None = None
         start = due = time.monotonic()
         while not self._closed:
             if not self._frames:
@@ -182,8 +182,8 @@ class LiveStream:
                     self._new.wait()
                 continue
             skeleton, rotations, root, step = self._frames.popleft()
-            if skeleton is not known:
-                known, sender = skeleton, _sender(skeleton, self._target, sender)
+            if skeleton is not current:
+                current, sender = skeleton, _sender(skeleton, self._target, sender)
             due = max(due + step, time.monotonic() - step)
             time.sleep(max(0.0, due - time.monotonic()))
             if sender is not None:
