@@ -164,6 +164,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
     True
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     given = LoadSettings.given(settings, options) if settings or options else _DEFAULTS
@@ -171,7 +172,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     chosen = replace(given, keep_carrier=False) if given.keep_carrier else given
     if take:
         chosen = replace(chosen, **_selection(file, take))
-    motion = _read(file, "motion", chosen)
+    motion = with_feet(_read(file, "motion", chosen))
     if take:
         motion = replace(motion, name=f"{file.name}/{take}")
     return motion if given.keep_carrier else hips_as_root(motion)
@@ -208,6 +209,7 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
     ...     [(name, len(motion)) for name, motion in load_takes(file)]
     [('', 138)]
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     path, settings = Path(path), LoadSettings.given(None, options)
@@ -228,6 +230,7 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
             yield take.name, motion
             continue
         _check_rate(motion.fps, path)
+        motion = with_feet(motion)
         if take.name:
             limit.add(len(motion.skeleton), len(motion))
             motion = replace(motion, name=f"{path.name}/{take.name}")

@@ -58,11 +58,7 @@ def convert(
         save_options(out, **conventions)  # raises before anything is written
     if settings.onto and settings.character:
         raise InvalidInput("--onto and --character cannot be combined")
-    target = motion_from(settings.onto) if settings.onto else None
-    if settings.character:
-        from motionloom.formats.own_character import load_character
-
-        target = load_character(settings.character)
+    target = _target(settings)
     written: list[str] = []
     reports: dict[str, QualityReport] = {}
     left_out: dict[str, str] = {}  # takes that were not converted, by file
@@ -100,6 +96,20 @@ def convert(
         print_left_out_files(path for path in paths[:-1] if Path(path).is_dir())
     if failed:
         raise Exit(1)
+
+
+def _target(settings: ConvertSettings) -> Motion | None:
+    """Return a motion on the skeleton to retarget onto, if one is set."""
+    roles = settings.target_roles
+    if settings.character:
+        from motionloom.formats.own_character import load_character
+
+        return load_character(settings.character, roles=roles)
+    if settings.onto:
+        return motion_from(settings.onto, LoadSettings(roles=roles))
+    if roles:
+        raise InvalidInput("--target-roles needs --onto or --character")
+    return None
 
 
 def _left_out(source: str, motion: Motion | Markers, settings: ConvertSettings) -> dict[str, str]:
