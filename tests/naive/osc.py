@@ -1,4 +1,4 @@
-"""OSC 1.0 packets, read as the specification says: strings padded to 4 bytes, big-endian numbers."""
+"""OSC 1.0 packets, read as the specification says: padded strings, big-endian numbers."""
 
 import struct
 
