@@ -25,6 +25,7 @@ from motionloom.studio.server.security import LOCAL_NAMES, AccessControl
 from motionloom.studio.state.app_state import AppState
 
 if TYPE_CHECKING:
+    from motionloom.formats.vmc import LiveStream
     from motionloom.library import Library
     from motionloom.studio.state.library_choice import LibraryChoice
 
@@ -57,6 +58,7 @@ def create_app(
     names: frozenset[str] = LOCAL_NAMES,
     token: str | None = None,
     choice: LibraryChoice | None = None,
+    stream: LiveStream | None = None,
 ) -> FastAPI:
     """Create the ASGI application that serves a library's studio.
 
@@ -70,6 +72,8 @@ def create_app(
         Token that every request must contain; required if other machines can connect.
     choice : LibraryChoice, optional
         Other libraries that the page may open. Default: none.
+    stream : LiveStream, optional
+        Program that also receives the frames that characters play.
 
     Examples
     --------
@@ -89,7 +93,7 @@ def create_app(
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.studio = AppState(library, choice=choice)
+    app.state.studio = AppState(library, choice=choice, stream=stream)
     app.state.exchanging = threading.Lock()
     for router in ROUTERS:
         app.include_router(router, prefix="/api")
