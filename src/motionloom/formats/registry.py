@@ -78,6 +78,7 @@ FORMATS = {
 
 _ROBOT = Format("robot file", "motionloom.formats.robot.files")
 _ROBOT_SUFFIXES = (".csv", ".npz", ".pkl")
+_STREAM = Format("VMC stream", "motionloom.formats.vmc")
 
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
 # Formats without a reader that Blender can convert to GLB, with the steps before the export.
@@ -357,7 +358,8 @@ def save(
         Content to write. Only C3D and tables support markers, and only glTF, USD, FBX and C3D
         support scenes.
     path : str or Path
-        File to write.
+        File to write, or the address of a program that receives motion in the VMC protocol:
+        ``vmc://`` on this computer, or ``vmc://HOST:PORT``. A stream takes as long as the motion.
     settings : SaveSettings, optional
         Settings object. Single settings can also be passed as keyword arguments.
 
@@ -455,7 +457,11 @@ def _read_format(path: Path, kind: str, settings: Settings) -> Format:
     suffix = path.suffix.lower()
     if kind == "motion" and suffix in _ROBOT_SUFFIXES:
         model = getattr(settings, "skeleton", None)
-        if _is_robot_table(path) or (isinstance(model, str | Path) and is_robot_model(model)):
+        if (
+            suffix == ".pkl"
+            or _is_robot_table(path)
+            or (isinstance(model, str | Path) and is_robot_model(model))
+        ):
             return _ROBOT
     return FORMATS[suffix]
 
@@ -477,6 +483,8 @@ def writer_options(path: Path) -> tuple[str, ...]:
     (True, False)
     """
     suffix = path.suffix.lower()
+    if is_stream(path):
+        return ()
     if suffix not in FORMATS or not FORMATS[suffix].writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
         raise InvalidInput(
@@ -486,6 +494,10 @@ def writer_options(path: Path) -> tuple[str, ...]:
 
 
 def _written_format(path: Path, kind: str) -> Format:
+    if is_stream(path):
+        if kind not in _STREAM.writes:
+            raise InvalidInput(f"a VMC stream has one character; {kind} cannot be sent to {path}")
+        return _STREAM
     format = FORMATS.get(path.suffix.lower())
     if format is None or kind not in format.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
@@ -499,6 +511,15 @@ def _written_format(path: Path, kind: str) -> Format:
             f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
         )
     return format
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether an output is the address of a live stream; check the address."""
+    if not str(path).startswith("vmc:"):
+        return False
+    from motionloom.formats.vmc import address
+
+    return address(path) is not None
 
 
 def _read(path: Path, kind: str, settings: Settings) -> Any:

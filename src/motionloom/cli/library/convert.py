@@ -175,17 +175,17 @@ def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
 def _jobs(
     sources: list[str], out: Path, settings: ConvertSettings
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
-    """Return (source, target) pairs that preserve the folder structure, and unreadable folders."""
-    from motionloom.formats import FORMATS
+    """Return (source, target) pairs that preserve the folder structure, and unwritable folders."""
+    from motionloom.formats import FORMATS, is_stream
     from motionloom.formats.registry import instead_of
 
     suffix = settings.to
     given, failed = [], []
     for source in sources:
         if Path(source).is_dir():
-            motions, unreadable = motions_in(Path(source), exclude=out)
+            motions, unwritable = motions_in(Path(source), exclude=out)
             given += motions
-            failed += unreadable
+            failed += unwritable
         else:
             given.append((source, _stem(source)))
     inputs = []
@@ -198,8 +198,8 @@ def _jobs(
             failed.append({"file": source, "reason": str(error)})
     if not inputs:
         raise InvalidInput(f"no motions in {', '.join(sources)}")
-    robot = ROBOT_SUFFIXES if _is_robot(settings) else ()
-    if (out.suffix.lower() in FORMATS or out.suffix.lower() in robot) and not out.is_dir():
+    writable = (*FORMATS, *(ROBOT_SUFFIXES if _is_robot(settings) else ()))
+    if is_stream(out) or (out.suffix.lower() in writable and not out.is_dir()):
         if len(inputs) > 1:
             raise InvalidInput(
                 f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"
@@ -211,7 +211,8 @@ def _jobs(
         way = instead_of(out) or ". If it is a folder, create it first or use --to"
         raise InvalidInput(f"cannot write {out}: the suffix must be one of {suffixes}{way}")
     ending = "." + (suffix or "bvh").lstrip(".").lower()
-    if ending not in robot and (ending not in FORMATS or not FORMATS[ending].writes):
+    robot = _is_robot(settings) and ending in ROBOT_SUFFIXES
+    if not robot and (ending not in FORMATS or not FORMATS[ending].writes):
         suffixes = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
         raise InvalidInput(f"--to must be one of {suffixes}; got {suffix!r}")
     return [(source, out / f"{stem}{ending}") for source, stem in inputs], failed
