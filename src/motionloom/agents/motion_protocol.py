@@ -161,8 +161,8 @@ def _skeleton(given: RequestSkeleton) -> Skeleton:
     if not (np.isfinite(offsets).all() and np.isfinite(lengths).all() and (lengths > 0.1).all()):
         raise InvalidInput("the rest pose of the skeleton must consist of finite numbers")
     return Skeleton(
-        [joint.name for joint in joints],
-        [-1 if joint.parent is None else number[joint.parent] for joint in joints],
+        tuple(joint.name for joint in joints),
+        np.array([-1 if joint.parent is None else number[joint.parent] for joint in joints]),
         offsets,
         rest=(turns / lengths[:, None])[:, [3, 0, 1, 2]],
     )
