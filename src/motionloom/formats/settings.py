@@ -126,6 +126,25 @@ class ConvertSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class GameSettings(Settings):
+    """Settings for exports to game engines; see `motionloom.formats.game_assets`."""
+
+    character: str | None = setting(
+        None,
+        "Engines: use this character, a skinned GLB or FBX file.",
+        metavar="FILE",
+    )
+    mesh: str = setting(
+        "body", "Engines: figure if there is no character (body, low, sticks or none)."
+    )
+    max_error: float = setting(
+        0.1, "Engines: drop keys while every joint stays this close.", unit="mm", least=0.0
+    )
+    separate: bool = setting(False, "Engines: write one file per take instead of one for all.")
+    mirrored: bool = setting(False, "Engines: also write mirrored copies of the takes.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class CleanSettings(Settings):
     """Settings for removing foot skate; see `Motion.contacts` and `Motion.clean_feet`."""
 
