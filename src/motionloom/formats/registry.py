@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -75,6 +75,8 @@ FORMATS = {
     ".csv": Format("CSV", "motionloom.formats.tables", "markers", _POINTS),
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
+
+_STREAM = Format("VMC stream", "motionloom.formats.vmc")
 
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
 # Formats without a reader that Blender can convert to GLB, with the steps before the export.
@@ -162,6 +164,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
     True
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     given = LoadSettings.given(settings, options) if settings or options else _DEFAULTS
@@ -169,7 +172,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     chosen = replace(given, keep_carrier=False) if given.keep_carrier else given
     if take:
         chosen = replace(chosen, **_selection(file, take))
-    motion = _read(file, "motion", chosen)
+    motion = with_feet(_read(file, "motion", chosen))
     if take:
         motion = replace(motion, name=f"{file.name}/{take}")
     return motion if given.keep_carrier else hips_as_root(motion)
@@ -206,29 +209,30 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
     ...     [(name, len(motion)) for name, motion in load_takes(file)]
     [('', 138)]
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     path, settings = Path(path), LoadSettings.given(None, options)
     chosen = settings.animation is not None or settings.skeleton is not None
     module: Any = _module(path) if path.is_file() and is_motion_file(path) else None
-    if chosen or not hasattr(module, "takes"):
+    if chosen or not hasattr(module, "read_takes"):
         yield "", load(path, settings)
         return
+    from motionloom.formats.takes import TakeLimit
+
     plain = replace(settings, keep_carrier=False)
-    if hasattr(module, "read_takes"):
-        given = _options(module.read, plain, f"reading {path.suffix}")
-        check_regular(path)
-        results = _guarded(path, module.read_takes(path, **given))
-    else:
-        results = _one_by_one(path, takes_in(path), plain)
-    empty = True
-    for take, motion in results:
+    given = _options(module.read, plain, f"reading {path.suffix}")
+    check_regular(path)
+    empty, limit = True, TakeLimit(path)
+    for take, motion in _guarded(path, module.read_takes(path, **given)):
         empty = False
         if isinstance(motion, MotionloomError):
             yield take.name, motion
             continue
         _check_rate(motion.fps, path)
+        motion = with_feet(motion)
         if take.name:
+            limit.add(len(motion.skeleton), len(motion))
             motion = replace(motion, name=f"{path.name}/{take.name}")
         yield take.name, motion if settings.keep_carrier else hips_as_root(motion)
     if empty:
@@ -298,20 +302,6 @@ def _guarded(path: Path, results: Iterator[Any]) -> Iterator[Any]:
         yield result
 
 
-def _one_by_one(
-    path: Path, listed: Sequence[FileTake], settings: LoadSettings
-) -> Iterator[tuple[FileTake, Motion | MotionloomError]]:
-    for take in listed:
-        which: dict[str, Any] = {"animation": take.animation, "skeleton": take.skeleton}
-        which = which if len(listed) > 1 else {}
-        try:
-            yield take, _read(path, "motion", replace(settings, **which))
-        except MotionFormatError as error:
-            if len(listed) == 1:
-                raise
-            yield take, error
-
-
 @takes(LoadMarkersSettings)
 def load_markers(
     path: str | Path, settings: LoadMarkersSettings | None = None, **options: Any
@@ -366,7 +356,8 @@ def save(
         Content to write. Only C3D and tables support markers, and only glTF, USD, FBX and C3D
         support scenes.
     path : str or Path
-        File to write.
+        File to write, or the address of a program that receives motion in the VMC protocol:
+        ``vmc://`` on this computer, or ``vmc://HOST:PORT``. A stream takes as long as the motion.
     settings : SaveSettings, optional
         Settings object. Single settings can also be passed as keyword arguments.
 
@@ -457,6 +448,8 @@ def writer_options(path: Path) -> tuple[str, ...]:
     (True, False)
     """
     suffix = path.suffix.lower()
+    if is_stream(path):
+        return ()
     if suffix not in FORMATS or not FORMATS[suffix].writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
         raise InvalidInput(
@@ -466,6 +459,10 @@ def writer_options(path: Path) -> tuple[str, ...]:
 
 
 def _written_format(path: Path, kind: str) -> Format:
+    if is_stream(path):
+        if kind not in _STREAM.writes:
+            raise InvalidInput(f"a VMC stream has one character; {kind} cannot be sent to {path}")
+        return _STREAM
     format = FORMATS.get(path.suffix.lower())
     if format is None or kind not in format.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
@@ -479,6 +476,15 @@ def _written_format(path: Path, kind: str) -> Format:
             f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
         )
     return format
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether an output is the address of a live stream; check the address."""
+    if not str(path).startswith("vmc:"):
+        return False
+    from motionloom.formats.vmc import address
+
+    return address(path) is not None
 
 
 def _read(path: Path, kind: str, settings: Settings) -> Any:

@@ -15,6 +15,7 @@ from motionloom.settings import Setting, Settings, setting
 UNIT = Setting("Unit of the file: m, cm, mm, inch, foot, cmu, or a number of meters. [inferred]")
 UP = Setting("Up axis of the file, such as y, z, x or -y. [inferred]")
 FPS = Setting("Frame rate, which overrides that of the file.")
+GAME_ENGINES = ("godot", "unity", "unreal")  # targets of exports besides file formats
 ROLES = Setting("JSON or TOML file that maps roles to joints with unknown names.", metavar="MAP")
 PARTIAL = Setting("Read the complete frames of a truncated file.")
 STRICT = Setting("Raise an error for every deviation from the specification.")
@@ -108,6 +109,9 @@ class ConvertSettings(Settings):
     )
     from_unit: str | None = setting(None, "Unit of the files that are read. [inferred]")
     roles: str | None = setting(None, ROLES.help, metavar="MAP")
+    target_roles: str | None = setting(
+        None, "The same for the skeleton of --onto or --character.", metavar="MAP"
+    )
     animation: str | None = setting(
         None, "Take to convert if a file has several, or all. [first]", metavar="NAME|all"
     )

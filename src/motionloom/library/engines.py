@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from motionloom.library.library import Library
     from motionloom.parallel import Progress
 
-GAME_ENGINES = ("godot", "unity", "unreal")
-
 
 def write_game(
     library: Library,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from motionloom.configuration import trust
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.settings import EvaluateSettings, StudySettings
-from motionloom.formats.settings import GameSettings
+from motionloom.formats.settings import GAME_ENGINES, GameSettings
 from motionloom.library.annotations import BeatCollection, CaptionCollection, LabelCollection
 from motionloom.library.collections import (
     ChoreographyCollection,
@@ -415,7 +415,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         ['001_walk_0-40.bvh']
         """
         from motionloom.library.dataset import write_clips, write_dataset, write_files
-        from motionloom.library.engines import GAME_ENGINES, write_game
+        from motionloom.library.engines import write_game
 
         game = GameSettings.given(settings, options)
         if to not in GAME_ENGINES and game.changed():

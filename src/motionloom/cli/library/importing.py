@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from click.exceptions import Exit
 
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.options import JSON, LIB, check_suffix, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.cli.tools.cluster import on_clusters
-from motionloom.formats.settings import GameSettings
+from motionloom.formats.settings import GAME_ENGINES, GameSettings
 from motionloom.settings import MotionChoice, motion_choice
 from motionloom.store.settings import ImportSettings
 
@@ -60,6 +60,11 @@ def import_(
         raise Exit(1)
 
 
+def _check_target(to: str) -> None:
+    if to not in GAME_ENGINES:
+        check_suffix(to)
+
+
 def export(
     lib: Annotated[Path, LIB],
     folder: Annotated[Path, Argument("New or empty output folder.", metavar="FOLDER")],
@@ -70,6 +75,7 @@ def export(
         Option(
             "Format of the motion files, one per motion; or godot, unity or unreal.",
             metavar="SUFFIX",
+            check=_check_target,
         ),
     ] = "bvh",
     cut: Annotated[

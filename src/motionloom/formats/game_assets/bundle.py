@@ -192,7 +192,7 @@ class _Writer:
         first = takes[0].motion
         if source is not None:
             from_gltf = Path(source).suffix.lower() != ".fbx"
-            if from_gltf and suffix == "glb":
+            if from_gltf and suffix == "glb" and not gltf.character.is_detached(source, body):
                 self.character = source
             else:
                 own = (gltf.character if from_gltf else fbx.reader).meshes(source, body)

@@ -47,14 +47,8 @@ def export_database(
     -------
     report : AssetReport
     """
-    if format not in FORMATS:
-        raise InvalidInput(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise InvalidInput(
-            f"{place} is not a folder. Choose a folder, because a database is exported as several "
-            "files"
-        )
+    check_format(place, format)
     settings = settings or GameSettings()
     if format == "orangeduck":
         if settings.changed():
@@ -78,4 +72,15 @@ def export_database(
     return report
 
 
-__all__ = ["FORMATS", "export_database"]
+def check_format(folder: Path, format: str) -> None:
+    """Raise an error if a database cannot be exported in this format to this folder."""
+    if format not in FORMATS:
+        raise InvalidInput(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(
+            f"{folder} is not a folder. Choose a folder, because a database is exported as several "
+            "files"
+        )
+
+
+__all__ = ["FORMATS", "check_format", "export_database"]
