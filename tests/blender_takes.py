@@ -59,6 +59,6 @@ def read(task):
 if __name__ == "__main__":
     with open(sys.argv[1]) as given:
         tasks = json.load(given)
-    found = [read(task) for task in tasks]
+    scenes = [read(task) for task in tasks]
     with open(sys.argv[2], "w") as out:
-        json.dump(found, out)
+        json.dump(scenes, out)

@@ -17,6 +17,7 @@ import pytest
 from waiting import LIMIT
 
 import motionloom as ml
+from motionloom.formats.settings import GameSettings
 
 SCRIPT = Path(__file__).with_name("blender_takes.py")
 NAMES = ("walk_p0", "walk_left_p0", "kick_front_high_right_p0")
@@ -47,19 +48,19 @@ def test_blender_reads_every_export_by_name_within_a_tenth_of_a_millimeter(lib, 
     tasks = []
     frames = {name: list(range(0, len(lib[name]), 9)) for name in NAMES}
     for engine, file in (("godot", "motion/takes.glb"), ("unreal", "takes.fbx")):
-        lib.export(tmp_path / engine, to=engine, **options)
+        lib.export(tmp_path / engine, to=engine, game=GameSettings(**options))
         task = {"file": str(tmp_path / engine / file), "fps": 30.0, "frames": frames}
         tasks += [task, {**task, "importer": "new"}] if file.endswith("fbx") else [task]
     (tmp_path / "tasks.json").write_text(json.dumps(tasks))
-    words = [BLENDER, str(SCRIPT), str(tmp_path / "tasks.json"), str(tmp_path / "found.json")]
+    words = [BLENDER, str(SCRIPT), str(tmp_path / "tasks.json"), str(tmp_path / "scenes.json")]
     subprocess.run(words, check=True, capture_output=True, timeout=LIMIT)
-    for found in json.loads((tmp_path / "found.json").read_text()):
-        assert found["figures"] == 1
-        assert {name.split("|")[-1] for name in found["actions"]} == set(NAMES)
+    for scene in json.loads((tmp_path / "scenes.json").read_text()):
+        assert scene["figures"] == 1
+        assert {name.split("|")[-1] for name in scene["actions"]} == set(NAMES)
         for name in NAMES:
             source = lib[name] if body is None else lib[name].retarget(body)
             places = source.positions()
-            for frame, row in zip(frames[name], found["places"][name], strict=True):
+            for frame, row in zip(frames[name], scene["places"][name], strict=True):
                 got = np.array([row[joint] for joint in source.skeleton.names])
                 assert np.linalg.norm(got - places[frame], axis=1).max() < LARGEST
 
@@ -82,4 +83,4 @@ def test_godot_opens_and_plays_the_project(lib, tmp_path, own):
     assert "SCRIPT ERROR" not in played.stderr and played.returncode == 0, played.stderr
     report = json.loads(played.stdout.strip().splitlines()[-1])
     assert report["takes"] >= 2 and report["rows"] > 200 and report["footsteps"] > 10
-    assert report["travelled_m"] > 10.0 and report["velocity_error_m_s"] < 0.6
+    assert report["traveled_m"] > 10.0 and report["velocity_error_m_s"] < 0.6

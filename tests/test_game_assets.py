@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import commands
@@ -17,7 +17,9 @@ from motionloom.formats.fbx.writer import euler_curves
 from motionloom.formats.game_assets import bundle
 from motionloom.formats.game_assets.key_reduction import linear_keys, reduce_keys, rotation_keys
 from motionloom.formats.game_assets.take import loop_points, on_root_bone
+from motionloom.formats.settings import GameSettings
 
+GAME = {field.name for field in fields(GameSettings)}
 NAMES = ("walk_p0", "walk_left_p0")
 
 
@@ -32,7 +34,8 @@ def lib(tmp_path_factory):
 
 
 def exported(lib, folder, engine, **options):
-    files = lib.export(folder, to=engine, **options)
+    own = {key: options.pop(key) for key in list(options) if key in GAME}
+    files = lib.export(folder, to=engine, game=GameSettings(**own), **options)
     return {file.relative_to(folder).as_posix(): file for file in files}
 
 
@@ -255,7 +258,7 @@ def test_size_and_error_are_printed(lib, tmp_path):
 
 def test_options_of_engines_are_refused_for_other_formats(lib, tmp_path):
     with pytest.raises(InvalidInput, match="separate is an option of exports to game engines"):
-        lib.export(tmp_path / "out", to="bvh", separate=True)
+        lib.export(tmp_path / "out", to="bvh", game=GameSettings(separate=True))
     with pytest.raises(InvalidInput, match="exports to godot have a root bone and no preset"):
         lib.export(tmp_path / "out", to="godot", root="bone")
     assert not (tmp_path / "out").exists()

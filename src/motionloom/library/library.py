@@ -349,23 +349,21 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         first = self.store.entry(first).name
         return [first, *(name for name in chosen if name != first)]
 
-    @takes(GameSettings)
     def export(
         self,
         folder: str | Path,
         matches: Iterable[Match | TextMatch] | None = None,
-        settings: GameSettings | None = None,
         *,
         to: str = "bvh",
         cut: str | None = None,
         preset: str | None = None,
         root: str | None = None,
         fps: float | None = None,
+        game: GameSettings | None = None,
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
         progress: Progress | None = None,
-        **options: Any,
     ) -> list[Path]:
         """Export matches, cut to their frames, or whole motions with their labels.
 
@@ -376,8 +374,6 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         matches : iterable of Match or TextMatch, optional
             Results from `search` or `find`, in order of rank; file names begin with the rank.
             Default: the motions that `label`, `only` and `exclude` select, with ``labels.csv``.
-        settings : GameSettings, optional
-            Character and exactness of exports to game engines.
         to : str
             File name extension of a writable format, such as ``"bvh"``, ``"glb"`` or ``"fbx"``. For
             whole motions also ``"parquet"``: tables of frames, motions, labels and skeletons with a
@@ -393,6 +389,8 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         fps : float, optional
             Frame rate of the written motions. Default: that of each motion; for engines, that of
             the first.
+        game : GameSettings, optional
+            Character and exactness of exports to game engines.
         label, only, exclude : str or several, optional
             As in `select`.
         progress : callable, optional
@@ -417,7 +415,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         from motionloom.library.dataset import write_clips, write_dataset, write_files
         from motionloom.library.engines import write_game
 
-        game = GameSettings.given(settings, options)
+        game = game or GameSettings()
         if to not in GAME_ENGINES and game.changed():
             raise InvalidInput(
                 f"{next(iter(game.changed()))} is an option of exports to game engines: "

@@ -113,7 +113,7 @@ def export(
     count = len(library.select(**chosen))
     with progress("exporting", count) as advance:
         files = library.export(
-            folder, settings=game, to="parquet" if parquet else to, cut=cut, preset=preset,
+            folder, game=game, to="parquet" if parquet else to, cut=cut, preset=preset,
             root=root, fps=fps, **chosen, progress=advance,
         )  # fmt: skip
     manifest = next((file for file in files if file.name == "takes.json"), None)

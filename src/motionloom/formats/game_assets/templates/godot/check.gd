@@ -26,7 +26,7 @@ func _run(main: Node3D) -> void:
 	if character.takes.rows == 0:
 		character.play(character.takes.names[0])
 	var delta := 1.0 / 60.0
-	var travelled := 0.0
+	var traveled := 0.0
 	var off := 0.0
 	var searches := 0
 	for tick in int(SECONDS / delta):
@@ -36,14 +36,14 @@ func _run(main: Node3D) -> void:
 		var before := character.global_position
 		character._physics_process(delta)
 		var moved := (character.global_position - before) / delta
-		travelled += moved.length() * delta
+		traveled += moved.length() * delta
 		if fmod(seconds, 5.0) > 2.5:
 			off += (moved - character.desired_velocity).length()
 			searches += 1
 	report["seconds"] = SECONDS
-	report["travelled_m"] = snappedf(travelled, 0.01)
+	report["traveled_m"] = snappedf(traveled, 0.01)
 	report["velocity_error_m_s"] = snappedf(off / maxi(searches, 1), 0.001)
 	report["jumps"] = character.jumps
 	report["footsteps"] = steps[0]
 	print(JSON.stringify(report))
-	quit(0 if report["takes"] > 0 and travelled > 0.0 else 1)
+	quit(0 if report["takes"] > 0 and traveled > 0.0 else 1)
