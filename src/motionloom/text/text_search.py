@@ -50,7 +50,7 @@ _LITERAL = 1000.0  # added if the name or the labels contain every word
 # Weights of the fraction of the query that events match in order, for queries with one part and
 # with several.
 _LOCATED = (0.15, 0.5)
-_COMPLETE = 0.0  # added if events match all parts of a query with several parts
+_COMPLETE = 2.0  # added if events match all of several parts in order; more than a name counts
 _LOOKED_INTO = 80  # number of motions whose events are read; more if words are constraints
 _AGREES = 0.5  # added if all constraints are met; subtracted if a number differs
 _WRONG = 1000.0  # subtracted if a side, height or direction is wrong
