@@ -378,11 +378,13 @@ class MatchingDatabase:
         """Statistics of the takes, excluding mirrored copies, for quality reports."""
         parts = [part for part in self.ranges if not part.mirrored]
         usual = SourceStatistics.of([self.motion(part) for part in parts])
-        steps = dict(usual.repeated_steps)
+        steps, takes = dict(usual.repeated_steps), dict(usual.takes)
         for part in self.ranges:
-            if part.mirrored and part.take in steps:
-                steps[part.name] = steps[part.take]
-        return replace(usual, repeated_steps=steps)
+            if part.mirrored and part.take in takes:
+                takes[part.name] = takes[part.take]
+                if part.take in steps:
+                    steps[part.name] = steps[part.take]
+        return replace(usual, repeated_steps=steps, takes=takes)
 
     @property
     def takes(self) -> tuple[str, ...]:
