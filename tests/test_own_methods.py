@@ -122,7 +122,7 @@ def test_results_are_tables_and_figures(lib, tmp_path):
     else:
         assert result.to_frame().loc["travel", "map"] == 1.0
     text = result.to_latex()
-    assert text.count("\\") == 3 and "\textbf{1.000}" in text
+    assert text.count(r" \\") == 3 and r"\textbf{1.000}" in text
     for suffix, start in ((".pdf", b"%PDF"), (".svg", b"<?xml"), (".png", b"\x89PNG")):
         file = write_clip_output(result, tmp_path / f"figure{suffix}")
         assert file.read_bytes().startswith(start)

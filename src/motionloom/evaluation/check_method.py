@@ -132,8 +132,8 @@ class _Rules:
     def __init__(self, name: str) -> None:
         self._name, self.passed = name, list[str]()
 
-    def hold(self, rule: str, held: bool, otherwise: str) -> None:
-        if not held:
+    def hold(self, rule: str, fulfilled: bool, otherwise: str) -> None:
+        if not fulfilled:
             raise InvalidInput(f"{self._name}: not fulfilled: {rule} ({otherwise})")
         self.passed.append(rule)
 

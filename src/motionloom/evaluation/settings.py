@@ -95,8 +95,8 @@ def _by_name(chosen: Iterable[Any], presets: Mapping[str, ClipMethod]) -> dict[s
 
 def _own(given: Any) -> Any:
     """Return the method for an object of the user, or the value unchanged."""
-    known = isinstance(given, str) and given.partition(":")[0] in _names()
-    return given if known else as_clip_method(given)
+    built_in = isinstance(given, str) and given.partition(":")[0] in _names()
+    return given if built_in else as_clip_method(given)
 
 
 def _method(text: str, presets: Mapping[str, ClipMethod]) -> ClipMethod:

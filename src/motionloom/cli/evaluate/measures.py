@@ -67,6 +67,10 @@ def evaluate(
                 f"{output}: a report is a folder with tables and pictures, not a file. For one "
                 f"figure or table, choose a suffix: {', '.join(_FILES)}"
             )
+    if output is not None and single and output.suffix.lower() == ".csv" and output.is_file():
+        with output.open(encoding="utf-8", errors="replace") as file:
+            if not file.readline().startswith("method,label,"):
+                raise InvalidInput(f"{output} exists and is not a table of scores; choose another")
     settings = replace(settings, methods=settings.clip_methods())  # raises before the slow work
     lib = open_library(library)
     count = len(settings.methods or DEFAULT_METHODS)
