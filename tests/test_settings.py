@@ -20,6 +20,7 @@ from motionloom.formats.presets import convert
 from motionloom.formats.settings import (
     CleanSettings,
     ConvertSettings,
+    GameSettings,
     LoadMarkersSettings,
     LoadSettings,
     SaveSettings,
@@ -84,6 +85,7 @@ VERBS = [
     (ml.Library.fat_graph, FatGraphSettings),
     (ml.Library.motion_matching, MatchingSettings),
     (MatchingDatabase.walk, MatchingWalkSettings),
+    (MatchingDatabase.export, GameSettings),
     (ml.Library.reconstruct, ReconstructSettings),
 ]
 
