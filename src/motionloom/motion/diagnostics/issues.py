@@ -42,7 +42,7 @@ _FACTORS = (2.0, 3.0, 4.0)  # factors by which a stated rate may be too high
 # Median distance between the ankles along the hip line, beyond that of the hips, in leg lengths.
 _SPLAYED = 0.8
 _LEG = ("hip", "knee", "ankle", "foot")
-_SLIDE_LIMIT = 0.08  # meters per contact
+_SLIP_LIMIT = 0.07  # meters per contact; 2 % of the takes that set it slide farther
 _FLOATING = 0.175  # meters; a body that is higher above the floor is an error
 Array = NDArray[np.float64]
 _LONGEST_FLIP = 0.2  # seconds; a longer flip hides too much motion to interpolate
@@ -55,8 +55,8 @@ class Issue:
     Attributes
     ----------
     code : str
-        Kind of issue: ``unit, up, tpose, rate, jitter, sides, jumps, twists, floor, drift,
-        roles, carrier, bones, slide, reader``.
+        Kind of issue: ``unit, up, tpose, rate, gaps, jitter, sides, jumps, twists, range, floor,
+        drift, roles, carrier, bones, slide, reader``.
     severity : {"error", "warning", "info"}
         An error needs a repair and a warning needs a second look; info is for reference.
     message : str
@@ -191,7 +191,7 @@ def _jitter(measured: Measurements) -> Issue | None:
         "jitter",
         "warning",
         f"the joints shake by {1000 * measured.jitter:.0f} mm from frame to frame",
-        "smooth the take where it was captured, or capture it again",
+        "motionloom clean smooths it and keeps impacts",
     )
 
 
@@ -227,7 +227,7 @@ def _sides(measured: Measurements) -> Issue | None:
         "sides",
         "error",
         f"{what}: left and right seem to be swapped",
-        "swap the names of the left and right joints, or supply a role map with --roles",
+        "motionloom clean swaps them back; or supply a role map with --roles",
     )
 
 
@@ -318,31 +318,58 @@ def _some(frames: NDArray[np.intp]) -> str:
     return ", ".join(str(frame) for frame in frames[:5]) + (", ..." if len(frames) > 5 else "")
 
 
-def _floor(measured: Measurements) -> Issue | None:
-    ground = measured.ground_offset
-    if ground is None:
+def _range(measured: Measurements) -> Issue | None:
+    """Check joint angles; the head may be upside down, or a knee bent the wrong way."""
+    beyond = measured.beyond_range
+    if not beyond:
         return None
+    share = 100.0 * float(np.mean(np.logical_or.reduce(list(beyond.values()))))
+    return Issue(
+        "range",
+        "warning",
+        f"{', '.join(role.replace('_', ' ') for role in beyond)}: beyond the range of a human in "
+        f"{share:.0f} % of the frames",
+        "motionloom clean undoes half turns and moves other frames into the range",
+    )
+
+
+def _floor(measured: Measurements) -> Issue | None:
+    ground, mild = measured.ground_offset, measured.height_error
+    if ground is None:
+        return None if mild is None else Issue(
+            "floor",
+            "info",
+            f"the body {'floats' if mild > 0 else 'sinks'} {100 * abs(mild):.0f} cm "
+            f"{'above' if mild > 0 else 'into'} the floor",
+            "motionloom clean moves it onto the floor",
+        )  # fmt: skip
     floats = 0.0 < ground < _FLOATING
     return Issue(
         "floor",
         "warning" if floats else "error",
         f"the ground is {100 * abs(ground):.0f} cm {'above' if ground > 0 else 'below'} y = 0",
-        "--fix moves the ground to y = 0; skip this if the take uses a beam, a ball or a ledge",
+        "motionloom clean moves the ground to y = 0; skip this if the take uses a beam, a ball or "
+        "a ledge",
     )
 
 
 def _drift(measured: Measurements) -> Issue | None:
-    drift = measured.ground_drift
-    if drift is None:
+    drift, velocity = measured.ground_drift, measured.floor_velocity
+    if drift is not None:
+        way = "rises" if drift > 0 else "sinks"
+        what = (
+            f"the ground {way} by {100 * abs(drift):.0f} cm from the first frame to the last, also "
+            "while feet stand on it"
+        )
+    elif velocity is not None:
+        speed = 100.0 * float(np.linalg.norm(velocity))
+        what = f"the body drifts over the floor at {speed:.0f} cm/s, also while feet stand"
+    else:
         return None
-    way = "rises" if drift > 0 else "sinks"
     return Issue(
-        "drift",
-        "warning",
-        f"the ground {way} by {100 * abs(drift):.0f} cm from the first frame to the last, also "
-        "while feet stand on it",
-        "the capture drifts: level the take where it was captured",
-    )
+        "drift", "warning" if drift is not None else "info", what,
+        "motionloom clean removes a steady drift",
+    )  # fmt: skip
 
 
 def _roles(measured: Measurements) -> Issue | None:
@@ -373,17 +400,12 @@ def _carrier(measured: Measurements) -> Issue | None:
 
 
 def _slide(measured: Measurements) -> Issue | None:
-    if measured.contacts is None or len(measured.motion) < 2:
-        return None
-    from motionloom.motion.diagnostics.quality import foot_slide
-
-    slide = foot_slide(measured.motion, measured.contacts)
-    if slide.per_contact_m is None or slide.per_contact_m <= _SLIDE_LIMIT:
+    if measured.slip is None or measured.slip <= _SLIP_LIMIT:
         return None
     return Issue(
         "slide",
         "info",
-        f"the feet slide {100 * slide.per_contact_m:.1f} cm per contact",
+        f"the feet slide {100 * measured.slip:.1f} cm per contact",
         "lock the feet with motionloom clean",
     )
 
@@ -396,7 +418,7 @@ def _reader(measured: Measurements) -> Issue | None:
 
 
 _CHECKS: tuple[Callable[[Measurements], Issue | None], ...] = (
-    _unit, _up, _tpose, _rate, _jitter, _sides, _jumps, _floor, _drift, _roles, _carrier, _bones,
+    _unit, _up, _tpose, _rate, _jitter, _sides, _jumps, _range, _floor, _drift, _roles, _carrier, _bones,
     _slide, _reader,
 )  # fmt: skip
 
