@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_TILTED = np.radians(60.0), np.radians(120.0)
 _UP, _DOWN, _LEFT = np.array([0.0, 1, 0]), np.array([0.0, -1, 0]), np.array([1.0, 0, 0])
 
 
@@ -145,18 +146,32 @@ def body_turns(motion: Motion) -> dict[str, Array]:
     (138, 4)
     """
     skeleton = motion.skeleton
-    pose = neutral_pose(skeleton)
-    if pose.unknown and len(motion):
-        pose = observed_pose(motion, pose)
+    rest = neutral_pose(skeleton)
+    turns = dict(rest.turns)
     since_rest = rot.multiply(
         motion.global_rotations().astype(np.float64),
         rot.inverse(global_rest_rotations(skeleton)),
     )
-    return {
-        role: rot.multiply(since_rest[:, skeleton.joint(name)], rot.inverse(pose.turns[role]))
+    joints = {
+        role: skeleton.joint(name)
         for role, name in skeleton.roles.items()
-        if name in skeleton.names and role in pose.turns
+        if name in skeleton.names and role in turns
     }
+
+    def turn(role: str) -> Array:
+        return rot.multiply(since_rest[:, joints[role]], rot.inverse(turns[role]))
+
+    if rest.unknown and len(motion):
+        seen = observed_pose(motion, rest).turns
+        turns |= {role: seen[role] for role in seen if role not in ("neck", "head")}
+        # A head that is upside down throughout would look upright relative to its mean. All bones
+        # of the trunk lie along one axis in such rigs, so the rest pose shows how the head is held
+        # unless the head is neither upright nor upside down.
+        if {"chest", "head"} <= joints.keys():
+            angle = float(np.median(rot.angle_between(turn("chest"), turn("head"))))
+            if _TILTED[0] < angle < _TILTED[1]:
+                turns |= {role: seen[role] for role in ("neck", "head") if role in seen}
+    return {role: turn(role) for role in joints}
 
 
 def joint_angles(motion: Motion) -> list[JointAngles]:

@@ -5,9 +5,8 @@ between 1.4 and 2.1 m tall, and toes point forward. The ground can push but not 
 that nobody falls faster than 9.81 m/s^2. Nobody turns halfway around in a thirtieth of a second.
 Each issue reports a measurement and the advice that follows from it.
 
-Issues that have only one solution can be repaired: short flips are replaced by interpolating
-between the neighboring frames, and a body above or below the floor is moved onto it. Units, axes
-and rates are for the user to decide.
+Issues that have only one solution can be repaired; see `motionloom.motion.repairs.clean`. Units,
+axes and rates are for the user to decide.
 """
 
 from __future__ import annotations
@@ -207,21 +206,8 @@ def _percentile(values: NDArray[np.float64], share: float) -> float:
 
 
 def _sides(measured: Measurements) -> Issue | None:
-    """Check for swapped sides: toes point forward, perpendicular to the line between the hips."""
-    needed = [f"{side}_{part}" for side in ("left", "right") for part in _LEG]
-    if not measured.has(*needed) or not len(measured.motion):
-        return None
-    rest = Measurements(measured.motion.rest_pose())
-    if _legs_down(rest) and _toes_ahead(rest) < -0.3:
-        what = "the toes point backward in the rest pose"
-    elif not _legs_down(rest) and _toes_ahead(measured) < -0.3:
-        what = "the toes point backward in half of the frames"
-    elif (apart := _ankles_apart(measured)) > _SPLAYED:
-        what = (
-            f"the ankles are {apart:.1f} leg lengths farther apart than the hips in half of the "
-            "frames"
-        )
-    else:
+    what = swapped_sides(measured)
+    if what is None:
         return None
     return Issue(
         "sides",
@@ -229,6 +215,41 @@ def _sides(measured: Measurements) -> Issue | None:
         f"{what}: left and right seem to be swapped",
         "motionloom clean swaps them back; or supply a role map with --roles",
     )
+
+
+def swapped_sides(measured: Measurements) -> str | None:
+    """Return why left and right seem to be swapped, or None if they do not.
+
+    Toes point forward, perpendicular to the line between the hips.
+    """
+    needed = [f"{side}_{part}" for side in ("left", "right") for part in _LEG]
+    if not measured.has(*needed) or not len(measured.motion):
+        return None
+    rest = Measurements(measured.motion.rest_pose())
+    if _legs_down(rest) and _toes_ahead(rest) < -0.3:
+        return "the toes point backward in the rest pose"
+    if not _legs_down(rest) and _toes_ahead(measured) < -0.3:
+        return "the toes point backward in half of the frames"
+    if (apart := _ankles_apart(measured)) > _SPLAYED:
+        return (
+            f"the ankles are {apart:.1f} leg lengths farther apart than the hips in half of the "
+            "frames"
+        )
+    return "the legs point up" if _legs_up(measured) else None
+
+
+def _legs_up(measured: Measurements) -> bool:
+    """Return whether the ankles are above the hips although the head is as well.
+
+    This happens if the joints of one side have mirrored axes and the rotations of the other side.
+    """
+    hips = 0.5 * (measured.position("left_hip")[:, 1] + measured.position("right_hip")[:, 1])
+    ankles = np.minimum(*(measured.position(f"{side}_ankle")[:, 1] for side in ("left", "right")))
+    if not measured.has("head"):
+        return False
+    head = measured.position("head")[:, 1]
+    above = (ankles > hips + 0.3 * _leg_length(measured)) & (head > hips)
+    return bool(np.mean(above) > 0.9)
 
 
 def _legs_down(rest: Measurements) -> bool:
@@ -310,7 +331,8 @@ def _jumps(measured: Measurements) -> Issue | None:
         "error",
         f"the body jumps or flips ({', '.join(measured.turns)}) "
         f"at frame {_some(measured.jump_frames)}",
-        "check these frames; --fix replaces short flips by interpolating between their neighbors",
+        "check these frames; motionloom clean replaces short flips by interpolating between their "
+        "neighbors",
     )
 
 
@@ -423,50 +445,26 @@ _CHECKS: tuple[Callable[[Measurements], Issue | None], ...] = (
 )  # fmt: skip
 
 
-def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
-    """Repair flips and floor height; return the motion and one sentence per repair.
-
-    Examples
-    --------
-    >>> import motionloom as ml
-    >>> walk = ml.demo.clip("walk").transform(shift=(0, 0.3, 0))
-    >>> repaired, done = repair(walk)
-    >>> done
-    ('moved down by 0.30 m onto the floor',)
-    """
-    done: list[str] = []
-    measured = Measurements(motion)
-    if len(measured.jump_frames):
-        motion, frames = _without_flips(measured)
-        if frames:
-            done.append(f"{frames} flipped frames replaced by interpolation")
-            measured = Measurements(motion)
-    ground = measured.ground_offset
-    if ground is not None:
-        motion = motion.transform(shift=(0.0, -ground, 0.0))
-        done.append(f"moved {'down' if ground > 0 else 'up'} by {abs(ground):.2f} m onto the floor")
-    return motion, tuple(done)
-
-
-def _without_flips(measured: Measurements) -> tuple[Motion, int]:
-    motion = measured.motion
+def without_flips(motion: Motion, measured: Measurements) -> Motion:
+    """Return `motion` with short flips replaced by interpolating between the frames around them."""
+    skeleton = motion.skeleton
     rotations = motion.rotations.astype(np.float64)
     root = motion.root.astype(np.float64)
     longest = max(1, round(_LONGEST_FLIP * motion.fps))
-    changed: set[int] = set()
+    changed = False
     for role, frames in measured.turns.items():
         for start, end in _flips(frames, longest, len(motion)):
             if not np.isin([start, end], measured.jump_frames).any():
                 continue  # invisible: a joint further down rotates back
+            changed = True
             if role == "root path":
                 root[start:end] = _between(
                     root, start, end, lambda a, b, share: a + share[:, None] * (b - a)
                 )
             else:
-                joint = motion.skeleton.joint(measured.roles[role])
+                joint = skeleton.joint(measured.roles[role])
                 rotations[start:end, joint] = _between(rotations[:, joint], start, end, rot.slerp)
-            changed.update(range(start, end))
-    return replace(motion, rotations=rotations, root=root), len(changed)
+    return replace(motion, rotations=rotations, root=root) if changed else motion
 
 
 def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int, int]]:

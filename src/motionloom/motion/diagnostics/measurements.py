@@ -56,7 +56,7 @@ _DRIFT_SPEED, _DRIFT_SIGNIFICANT = 0.05, 1.5
 # Height of the balls of standing feet above the floor, divided by the body's height: the median of
 # CMU and of Bandai-Namco (4.3 and 4.2 cm), and the range over rigs.
 _BALL_SHARE, _BALL_RANGE = 0.025, (0.0, 0.043)
-_STANDS_OFF = 0.018  # meters above or below the usual height of the rig
+_STANDS_OFF = 0.016  # meters above or below the usual height of the rig
 _LEAST_TAKES = 3  # of a rig, to know its usual height
 _ON_FEET = 0.6  # height of the hips above the lower ankle, in leg lengths
 _RANGE_SHARE = 0.01  # of the frames beyond a joint's range
@@ -131,13 +131,20 @@ class Measurements:
         """
         if self.contacts is None or not self.on_feet:
             return None
-        balls, height = self.contacts.floor, body_height(self.motion.skeleton) or 1.7
+        balls, height = self.ball_level, body_height(self.motion.skeleton) or 1.7
         if self._ball_height is not None:
             error = balls - self._ball_height
             return error if _STANDS_OFF < abs(error) < _BALLS_FLOAT else None
         if _BALL_RANGE[1] * height < balls < _BALLS_FLOAT:
             return balls - _BALL_SHARE * height
         return balls if _BALLS_BELOW < balls < _BALL_RANGE[0] * height else None
+
+    @cached_property
+    def ball_level(self) -> float:
+        """Height in meters at which the balls of the feet stand on the main floor."""
+        assert self.contacts is not None
+        floor = self.contacts.floor
+        return floor if self.stances is None else self.stances.level(floor)
 
     @cached_property
     def on_feet(self) -> bool:
@@ -361,7 +368,7 @@ class BallHeights:
         """Add a take; takes that do not stand on their feet are left out."""
         if measured.contacts is None or not measured.on_feet:
             return
-        balls, skeleton = measured.contacts.floor, measured.motion.skeleton
+        balls, skeleton = measured.ball_level, measured.motion.skeleton
         height = body_height(skeleton) or 1.7
         if -0.1 < balls < _BALLS_ABOVE:
             self._heights.setdefault(_performer(skeleton), []).append(balls)

@@ -203,7 +203,11 @@ class CleanReport:
 
 
 def clean_feet(
-    motion: Motion, *, contacts: FootContacts | None = None, ease: float = 0.25
+    motion: Motion,
+    *,
+    contacts: FootContacts | None = None,
+    ease: float = 0.25,
+    follow: bool = True,
 ) -> tuple[Motion, CleanReport]:
     """Remove foot skate; return a motion whose feet do not slide during contacts, and a report.
 
@@ -216,6 +220,8 @@ def clean_feet(
     ease : float
         Seconds before and after a contact over which the foot leaves and rejoins its captured
         path.
+    follow : bool
+        If a foot slides far, move the whole body along with the contacts; see `lock_feet`.
 
     Returns
     -------
@@ -232,7 +238,7 @@ def clean_feet(
     if contacts is None:
         contacts = foot_contacts(motion)
     before = foot_slide(motion, contacts)  # also checks the contacts' length
-    cleaned = lock_feet(motion, contacts, ease=ease)
+    cleaned = lock_feet(motion, contacts, ease=ease, follow=follow)
     change = _angle_changes(motion, cleaned)
     moved = np.linalg.norm(cleaned.root - motion.root, axis=-1) > 1e-3
     report = CleanReport(
@@ -272,6 +278,7 @@ def lock_feet(
     *,
     ease: float = 0.25,
     heights: Mapping[str, Array] | None = None,
+    follow: bool = True,
 ) -> Motion:
     """Return `motion` with its feet locked during `contacts`; see `clean_feet`.
 
@@ -284,12 +291,16 @@ def lock_feet(
     heights : mapping, optional
         Height in meters of the ground under each contact, for ``left_ball`` and ``right_ball``. By
         default, feet keep the captured height.
+    follow : bool
+        If a foot slides far, move the whole body along with the contacts. Otherwise, only the legs
+        change.
     """
     if not ease > 0.0:
         raise InvalidInput(f"ease must be a positive time in seconds; got {ease}")
     if not len(motion) or not any(contacts.plants.values()):
         return motion
-    motion = replace(motion, root=motion.root + drift_shift(motion, contacts))
+    if follow:
+        motion = replace(motion, root=motion.root + drift_shift(motion, contacts))
     feet = {side: foot_of(motion, side, contacts) for side in SIDES}
     reach = max(ease * motion.fps, 1.0)
     frames = len(motion)

@@ -22,6 +22,7 @@ from motionloom.motion.diagnostics.anatomy import (
     body_turns,
 )
 from motionloom.motion.kinematics.two_bone import with_global_rotations
+from motionloom.motion.retargeting.observed_pose import mean_rotation
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
 
@@ -35,6 +36,9 @@ Mask = NDArray[np.bool_]
 _TURNS = np.eye(4)
 _GAP = 0.1  # seconds: runs closer together than this are repaired as one
 _JOIN = 1.0  # weight of a jump at the ends of a run against the excess, both in radians
+_PASSES = 3
+_MOSTLY = 0.8  # share of the frames
+_AHEAD = np.radians(30.0)  # mean angle of a head that looks ahead, at most
 _NEAR = 1.05  # moved frames end up this factor inside the border, so that rounding keeps them in
 
 
@@ -50,9 +54,41 @@ def within_ranges(motion: Motion) -> Motion:
     >>> within_ranges(walk) is walk
     True
     """
-    for limits in RANGES:
-        motion = _within(motion, limits)
-    return motion
+    original = motion
+    for _ in range(_PASSES):  # a neck that is moved takes the head along
+        before = motion
+        for limits in RANGES:
+            motion = _within(motion, limits)
+        if motion is before:
+            break
+    return _centered(original, motion)
+
+
+def _centered(original: Motion, motion: Motion) -> Motion:
+    """Return `motion` with its head facing ahead on average, if it was flipped most of the time.
+
+    Solvers that flip a head also turn it away. How far is unknown, so the mean is.
+    """
+    if motion is original or "head" not in motion.skeleton.roles:
+        return motion
+    joint = motion.skeleton.joint(motion.skeleton.roles["head"])
+    flipped = rot.angle_between(original.rotations[:, joint], motion.rotations[:, joint]) > 1.0
+    if flipped.mean() < _MOSTLY:
+        return motion
+    turns = body_turns(motion)
+    relative = rot.multiply(rot.inverse(turns["chest"]), turns["head"])
+    mean = mean_rotation(relative[flipped])
+    if float(rot.angle_between(mean, rot.IDENTITY)) < _AHEAD:
+        return motion
+    ahead = rot.multiply(rot.inverse(mean), _shortened(mean[None], _AHEAD / 2.0)[0])
+    turned = np.where(flipped[:, None], rot.multiply(relative, ahead), relative)
+    world = rot.multiply(
+        rot.multiply(rot.multiply(turns["chest"], turned), rot.inverse(turns["head"])),
+        motion.global_rotations()[:, joint].astype(np.float64),
+    )
+    q = motion.rotations.astype(np.float64)
+    moved = with_global_rotations(q, motion.skeleton, {joint: rot.normalize(world)})
+    return replace(motion, rotations=rot.unroll(np.where(flipped[:, None, None], moved, q)))
 
 
 def _within(motion: Motion, limits: JointRange) -> Motion:
