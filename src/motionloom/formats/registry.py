@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -211,24 +211,23 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
     path, settings = Path(path), LoadSettings.given(None, options)
     chosen = settings.animation is not None or settings.skeleton is not None
     module: Any = _module(path) if path.is_file() and is_motion_file(path) else None
-    if chosen or not hasattr(module, "takes"):
+    if chosen or not hasattr(module, "read_takes"):
         yield "", load(path, settings)
         return
+    from motionloom.formats.takes import TakeLimit
+
     plain = replace(settings, keep_carrier=False)
-    if hasattr(module, "read_takes"):
-        given = _options(module.read, plain, f"reading {path.suffix}")
-        check_regular(path)
-        results = _guarded(path, module.read_takes(path, **given))
-    else:
-        results = _one_by_one(path, takes_in(path), plain)
-    empty = True
-    for take, motion in results:
+    given = _options(module.read, plain, f"reading {path.suffix}")
+    check_regular(path)
+    empty, limit = True, TakeLimit(path)
+    for take, motion in _guarded(path, module.read_takes(path, **given)):
         empty = False
         if isinstance(motion, MotionloomError):
             yield take.name, motion
             continue
         _check_rate(motion.fps, path)
         if take.name:
+            limit.add(len(motion.skeleton), len(motion))
             motion = replace(motion, name=f"{path.name}/{take.name}")
         yield take.name, motion if settings.keep_carrier else hips_as_root(motion)
     if empty:
@@ -296,20 +295,6 @@ def _guarded(path: Path, results: Iterator[Any]) -> Iterator[Any]:
         if result is None:
             return
         yield result
-
-
-def _one_by_one(
-    path: Path, listed: Sequence[FileTake], settings: LoadSettings
-) -> Iterator[tuple[FileTake, Motion | MotionloomError]]:
-    for take in listed:
-        which: dict[str, Any] = {"animation": take.animation, "skeleton": take.skeleton}
-        which = which if len(listed) > 1 else {}
-        try:
-            yield take, _read(path, "motion", replace(settings, **which))
-        except MotionFormatError as error:
-            if len(listed) == 1:
-                raise
-            yield take, error
 
 
 @takes(LoadMarkersSettings)

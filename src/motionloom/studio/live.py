@@ -27,11 +27,11 @@ from typing_extensions import TypedDict
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.files import parse_json
 from motionloom.library import DancePlayer, FrameBlock, Player, TempoClock
+from motionloom.library.requests import from_network
 from motionloom.library.settings import GraphSettings, MatchingSettings
 from motionloom.motion import Skeleton
 from motionloom.motion.retargeting.retarget import StreamRetargeter
 from motionloom.studio.messages import pack, pose_arrays
-from motionloom.studio.requests import from_network
 from motionloom.studio.responses import Bones, NoHead, SourceRow
 from motionloom.studio.routes.dancing.dance import choreography_of
 from motionloom.studio.routes.stage.characters import OwnCharacter, character_of, shown_head

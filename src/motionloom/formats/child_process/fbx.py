@@ -6,6 +6,8 @@ post-rotations, pivots, rotation orders, inherit types and animation layers.
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 END_SITE = "motionloomEndSite"  # property of limb nodes that are end sites
@@ -14,6 +16,8 @@ OURS = "motionloom"  # creator name in files written by motionloom
 _ROOM = 4_000_000  # joints times frames that any file may have
 _GROWTH = 64  # the same limit for files with many keys, per key
 _MOST_NODES = 10_000
+_MOST_TAKES = 1000
+_ROOM_OF_TAKES, _GROWTH_OF_TAKES = 8_000_000, 16  # the limit of all takes; per byte of the file
 _NO_SKELETON = "the file has no skeleton, because it has no limb node, no skin and no animated node"
 _FIGURE = 4  # least number of joints of another figure; smaller trees are controls and props
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible key rates, in keys per second
@@ -66,6 +70,9 @@ def read(request: dict) -> dict:
     listed = file.takes()
     if not listed:
         raise UnreadableFbx(_NO_SKELETON)
+    if len(listed) > _MOST_TAKES:
+        raise UnreadableFbx(f"the file has more than {_MOST_TAKES} takes; save several files")
+    left = max(_ROOM_OF_TAKES, _GROWTH_OF_TAKES * os.path.getsize(request["path"]))
     for number, (stack, group) in enumerate(listed):
         about: dict = {
             "animation": -1 if stack is None else file.stacks.index(stack),
@@ -76,8 +83,9 @@ def read(request: dict) -> dict:
         if request["takes"] == "all":
             own: dict = {}
             try:
-                about["facts"] = file.take(stack, about["skeleton"], request["fps"], own)
+                about["facts"] = file.take(stack, about["skeleton"], request["fps"], own, left)
                 about["facts"].pop("nodes")
+                left -= len(own["places"]) * len(group)
             except UnreadableFbx as refusal:
                 about["refused"] = str(refusal)
             arrays |= {f"{number} {name}": array for name, array in own.items()}
@@ -148,8 +156,13 @@ class _File:
     def _moved(self, stack) -> set[int]:
         return self.moved[self.stacks.index(stack)]
 
-    def take(self, stack, skeleton, fps: float | None, arrays: dict) -> dict:
-        """Evaluate one skeleton in one animation, and add its arrays to `arrays`."""
+    def take(
+        self, stack, skeleton, fps: float | None, arrays: dict, left: float = float("inf")
+    ) -> dict:
+        """Evaluate one skeleton in one animation, and add its arrays to `arrays`.
+
+        Joints times frames must not exceed `left`.
+        """
         nodes, parents, scene = self.nodes, self.parents, self.scene
         animated = set() if stack is None else self._moved(stack)
         groups = self.groups if self.skinned else self._trees(animated)
@@ -162,6 +175,8 @@ class _File:
         declared = float(_kept(scene.settings).frames_per_second)
         keys = _longest_keys(stack) if moves else np.zeros(0)
         times, fps = _times(stack, keys, declared, fps, len(chain))
+        if len(times) * len(joints) > left:
+            raise UnreadableFbx("all takes together have too many frames for the file's size")
         places, turns = _evaluated(
             self.ufbx, stack if moves else None, nodes, chain, joints, parents, times
         )

@@ -17,10 +17,11 @@ from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, write_sound
+from motionloom.library.requests import MOST_VALUES
 from motionloom.library.settings import ChoreographySettings, DanceSettings
 from motionloom.settings import motion_choice
 from motionloom.studio.messages import scene_arrays
-from motionloom.studio.requests import MOST_VALUES, Name, RequestModel, Served, settings_key
+from motionloom.studio.requests import Name, RequestModel, Served, settings_key
 from motionloom.studio.responses import (
     ArrayResponse,
     FrameCount,
