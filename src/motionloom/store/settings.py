@@ -36,6 +36,7 @@ class ImportSettings(Settings):
     unit: str | float | None = setting(None, UNIT)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
+    clean: bool = setting(False, "Repair faults that motionloom clean can repair.")
     force: bool = setting(False, "Read files again even if they are unchanged.")
     workers: int | None = setting(None, "Number of worker processes. [one per core]", least=1)
 
@@ -64,4 +65,6 @@ class ImportSettings(Settings):
 
             roles = self.roles if isinstance(self.roles, Mapping) else load_role_map(self.roles)
             options["roles"] = dict(roles)
+        if self.clean:
+            options["clean"] = True
         return options

@@ -358,13 +358,7 @@ def _range(measured: Measurements) -> Issue | None:
 def _floor(measured: Measurements) -> Issue | None:
     ground, mild = measured.ground_offset, measured.height_error
     if ground is None:
-        return None if mild is None else Issue(
-            "floor",
-            "info",
-            f"the body {'floats' if mild > 0 else 'sinks'} {100 * abs(mild):.0f} cm "
-            f"{'above' if mild > 0 else 'into'} the floor",
-            "motionloom clean moves it onto the floor",
-        )  # fmt: skip
+        return None if mild is None else off_the_floor(mild)
     floats = 0.0 < ground < _FLOATING
     return Issue(
         "floor",
@@ -372,6 +366,17 @@ def _floor(measured: Measurements) -> Issue | None:
         f"the ground is {100 * abs(ground):.0f} cm {'above' if ground > 0 else 'below'} y = 0",
         "motionloom clean moves the ground to y = 0; skip this if the take uses a beam, a ball or "
         "a ledge",
+    )
+
+
+def off_the_floor(error: float) -> Issue:
+    """Return the issue of a body that floats, or sinks, by a few centimeters."""
+    return Issue(
+        "floor",
+        "info",
+        f"the body {'floats' if error > 0 else 'sinks'} {100 * abs(error):.0f} cm "
+        f"{'above' if error > 0 else 'into'} the floor",
+        "motionloom clean moves it onto the floor",
     )
 
 
@@ -440,8 +445,8 @@ def _reader(measured: Measurements) -> Issue | None:
 
 
 _CHECKS: tuple[Callable[[Measurements], Issue | None], ...] = (
-    _unit, _up, _tpose, _rate, _jitter, _sides, _jumps, _range, _floor, _drift, _roles, _carrier, _bones,
-    _slide, _reader,
+    _unit, _up, _tpose, _rate, _jitter, _sides, _jumps, _range, _floor, _drift, _roles, _carrier,
+    _bones, _slide, _reader,
 )  # fmt: skip
 
 

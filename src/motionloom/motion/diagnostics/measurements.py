@@ -51,8 +51,9 @@ _NOISE = 0.0025
 # not during them. The two agree within these factors for a drift.
 _DRIFT, _DRIFTS_ALIKE = 0.10, (0.4, 2.5)
 _DRIFT_UNEXPLAINED = 0.3  # share of the variance of the levels that a steady drift does not explain
-# Drift over the floor in m/s, and in standard errors. Feet that roll move by 2 to 4 cm/s.
-_DRIFT_SPEED, _DRIFT_SIGNIFICANT = 0.05, 1.5
+# Drift over the floor in m/s, mean and median over stances, and in standard errors. Feet that roll
+# move by 2 to 4 cm/s.
+_DRIFT_SPEED, _DRIFT_SIGNIFICANT = (0.043, 0.036), 1.5
 # Height of the balls of standing feet above the floor, divided by the body's height: the median of
 # CMU and of Bandai-Namco (4.3 and 4.2 cm), and the range over rigs.
 _BALL_SHARE, _BALL_RANGE = 0.025, (0.0, 0.043)
@@ -62,6 +63,12 @@ _ON_FEET = 0.6  # height of the hips above the lower ankle, in leg lengths
 _RANGE_SHARE = 0.01  # of the frames beyond a joint's range
 
 _VISIBLE_LEAP = 0.20  # meters in one frame, in excess of the steps before and after
+
+
+def height_error(balls: float, usual: float) -> float | None:
+    """Return by how much balls of feet stand too high, in meters, or None if it is little."""
+    error = balls - usual
+    return error if _STANDS_OFF < abs(error) < _BALLS_FLOAT else None
 
 
 class Measurements:
@@ -133,8 +140,7 @@ class Measurements:
             return None
         balls, height = self.ball_level, body_height(self.motion.skeleton) or 1.7
         if self._ball_height is not None:
-            error = balls - self._ball_height
-            return error if _STANDS_OFF < abs(error) < _BALLS_FLOAT else None
+            return height_error(balls, self._ball_height)
         if _BALL_RANGE[1] * height < balls < _BALLS_FLOAT:
             return balls - _BALL_SHARE * height
         return balls if _BALLS_BELOW < balls < _BALL_RANGE[0] * height else None
@@ -199,11 +205,11 @@ class Measurements:
         if self.stances is None:
             return None
         mean, error = self.stances.mean()
-        middle = np.hypot(self.stances.median(0), self.stances.median(2))
+        middle = np.array([self.stances.median(0), 0.0, self.stances.median(2)])
         speed = float(np.hypot(mean[0], mean[2]))
-        if speed < _DRIFT_SPEED or middle < _DRIFT_SPEED or speed < _DRIFT_SIGNIFICANT * error:
+        if speed < _DRIFT_SPEED[0] or speed < _DRIFT_SIGNIFICANT * error:
             return None
-        return np.array([mean[0], 0.0, mean[2]])
+        return middle if np.linalg.norm(middle) > _DRIFT_SPEED[1] else None
 
     @cached_property
     def slip(self) -> float | None:

@@ -17,7 +17,8 @@ Array = NDArray[np.float64]
 
 _FLAT_FRAMES = 4
 _ROLLING = 0.2  # weight of a stance without a flat sole
-_FOLLOWS = 0.5  # share of the velocities that the body does not explain, at most
+_FOLLOWS = 0.4  # share of the velocities that the body does not explain, at most
+_FEW = 6
 _LEVEL = 0.04  # meters
 _LEAST_ERROR = 0.01  # m/s; few stances that agree by chance do not prove anything
 
@@ -93,16 +94,18 @@ class Stances:
         """Return whether feet slide along with the body, whose hips are at `hips` (T, 3).
 
         If the whole body drifts or travels too far, the velocities of standing feet depend on that
-        of the body. If single feet slide, they do not.
+        of the body. If single feet slide, they do not. A few stances do not show either.
         """
+        if len(self.rows) < _FEW:
+            return False
         velocity = np.gradient(hips[:, [0, 2]], 1.0 / fps, axis=0)
         body = velocity[np.clip(np.round(self.rows[:, 0]).astype(int), 0, len(hips) - 1)]
         feet = self.rows[:, 1] + 1j * self.rows[:, 3]
         known = np.stack([np.ones(len(feet)), body[:, 0] + 1j * body[:, 1]], axis=1)
         weights = np.sqrt(self.rows[:, 5])
         fit = np.linalg.lstsq(known * weights[:, None], feet * weights, rcond=None)[0]
-        left = np.sum(np.abs((feet - known @ fit) * weights) ** 2)
-        return bool(left < _FOLLOWS * np.sum(np.abs(feet * weights) ** 2))
+        left = np.sum(np.abs((feet - known @ fit) * weights) ** 2) / (len(feet) - 2)
+        return bool(left < _FOLLOWS * np.sum(np.abs(feet * weights) ** 2) / len(feet))
 
     def level(self, near: float) -> float:
         """Return the median height of the stances within 4 cm of a height, or that height."""

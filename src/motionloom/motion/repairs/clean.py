@@ -70,10 +70,13 @@ class RepairReport:
     steps : tuple of RepairStep
     undone : tuple of str
         Repairs that did not improve their measure and were undone.
+    contacts : FootContacts or None
+        Foot contacts before feet were locked; None if the skeleton has no feet.
     """
 
     steps: tuple[RepairStep, ...] = ()
     undone: tuple[str, ...] = ()
+    contacts: FootContacts | None = None
 
     def lines(self) -> list[str]:
         """Return one line of text per repair."""
@@ -120,9 +123,13 @@ def clean(
     """
     chosen = _chosen(repairs, skip)
     forced = repairs is not None
-    steps, undone = [], []
-    for name in chosen:
+    steps, undone, planted = [], [], None
+    for name in _METHODS:
         job = _Job(motion, ball_height, contacts, ease)
+        if name == "feet" and job.measured.contacts is not None:
+            planted = job.contacts(job.measured.motion)
+        if name not in chosen:
+            continue
         repair, found, unit = _METHODS[name]
         before = found(job)
         if not (before if not forced else _applies(name, job)):
@@ -137,7 +144,7 @@ def clean(
         moved = _moved(motion, repaired)
         steps.append(RepairStep(name, before, after, unit, *moved))
         motion = repaired
-    return motion, RepairReport(tuple(steps), tuple(undone))
+    return motion, RepairReport(tuple(steps), tuple(undone), planted)
 
 
 def _chosen(repairs: Sequence[str] | None, skip: Sequence[str]) -> list[str]:

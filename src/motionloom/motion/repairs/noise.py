@@ -20,12 +20,13 @@ from motionloom.motion.rotations import quaternions as rot
 Array = NDArray[np.float64]
 
 _LEVER = 0.25  # meters
+_LEAST_FRAMES = 6
 
 
 def missing_frames(motion: Motion) -> NDArray[np.bool_]:
     """Return a mask (T,) of the frames with missing or infinite values."""
-    rows = motion.rotations.reshape(len(motion), -1)
-    return ~(np.isfinite(rows).all(axis=1) & np.isfinite(motion.root).all(axis=1))
+    known = np.isfinite(motion.rotations).all(axis=(1, 2))
+    return ~(known & np.isfinite(motion.root).all(axis=1))
 
 
 def without_gaps(motion: Motion) -> Motion:
@@ -65,7 +66,7 @@ def _denoised(motion: Motion, *, only_missing: bool) -> Motion:
     q = motion.rotations.astype(np.float64)
     root = motion.root.astype(np.float64)
     missing = missing_frames(motion)
-    if missing.all():
+    if len(motion) < _LEAST_FRAMES or missing.all():
         return motion
     axes = rot.to_matrix(np.where(np.isfinite(q), q, np.nan))[..., :2]  # (T, J, 3, 2)
     points = np.concatenate([_LEVER * axes[..., 0], _LEVER * axes[..., 1], root[:, None]], axis=1)

@@ -44,4 +44,4 @@ def _renamed(skeleton: Skeleton, twin) -> Skeleton:
         end_names.append(other[min(place, len(other) - 1)])
     if len(set(end_names)) < len(end_names):
         end_names = list(skeleton.end_names)
-    return replace(skeleton, names=names, end_names=end_names, role_map={})
+    return replace(skeleton, names=tuple(names), end_names=tuple(end_names), role_map={})
