@@ -180,6 +180,8 @@ HOSTILE = [
     ("keep", {"made": "nothing"}, "no synthesized motion"),
     ("info", {"extra": 1}, "has no argument 'extra'"),
     ("find", {}, "needs the argument text"),
+    ("show", {"place": None}, "needs the argument place"),
+    ("aim", {"motion": "kick", "target": [10**400]}, "must be a number up to"),
 ]
 
 

@@ -209,7 +209,11 @@ def test_every_field_is_explained(settings):
 @pytest.mark.parametrize(
     ("function", "settings", "besides"),
     [
-        (convert, ConvertSettings, {"unit", "up", "roles", "to", "animation", "from_unit"}),
+        (
+            convert,
+            ConvertSettings,
+            {"unit", "up", "roles", "target_roles", "to", "animation", "from_unit"},
+        ),
         (foot_contacts, CleanSettings, {"ease", "shortest", "gap"}),
         (
             ml.Motion.clean_feet,
@@ -402,3 +406,10 @@ def test_presets_are_kept_as_json(cls, name):
     paper = getattr(cls, name)(**needed_by(cls))
     if cls is not EvaluateSettings:  # its methods are objects by name
         assert cls.from_json(paper.to_json()) == paper
+
+
+@pytest.mark.parametrize("names", [3, [2], ["walk", None], [["walk"]], {1: 2}])
+def test_names_are_strings(names):
+    """A request with a number among the names failed in the middle of the work."""
+    with pytest.raises(ml.InvalidInput, match="only must be one or several names"):
+        GraphSettings.from_json({"only": names})

@@ -71,10 +71,11 @@ class Tool:
                     f"{', '.join(parameters) or 'none'}"
                 )
         for name, (kind, _, default) in parameters.items():
-            if name not in arguments and default is inspect.Parameter.empty:
+            value = arguments.get(name)  # null is the same as nothing
+            if value is None and default is inspect.Parameter.empty:
                 raise InvalidInput(f"{self.name} needs the argument {name}")
-            if name in arguments and arguments[name] is not None:
-                given[name] = _value(name, kind, arguments[name])
+            if value is not None:
+                given[name] = _value(name, kind, value)
         return self._run(work, **given)
 
 
@@ -184,6 +185,8 @@ def _value(name: str, kind: Any, value: Any) -> Any:
         if not isinstance(value, list) or len(value) > 20:
             raise InvalidInput(f"{name} must be a list of at most 20 values")
         return [_value(name, item, each) for each in value]
+    if isinstance(value, int) and not abs(value) <= _LARGEST:  # before it becomes a float
+        raise InvalidInput(f"{name} must be a number up to {_LARGEST:g}; got {str(value)[:40]}")
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):

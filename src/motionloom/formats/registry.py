@@ -76,6 +76,8 @@ FORMATS = {
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
 
+_STREAM = Format("VMC stream", "motionloom.formats.vmc")
+
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
 # Formats without a reader that Blender can convert to GLB, with the steps before the export.
 _CONVERTED = {
@@ -162,6 +164,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
     True
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     given = LoadSettings.given(settings, options) if settings or options else _DEFAULTS
@@ -169,7 +172,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     chosen = replace(given, keep_carrier=False) if given.keep_carrier else given
     if take:
         chosen = replace(chosen, **_selection(file, take))
-    motion = _read(file, "motion", chosen)
+    motion = with_feet(_read(file, "motion", chosen))
     if take:
         motion = replace(motion, name=f"{file.name}/{take}")
     return motion if given.keep_carrier else hips_as_root(motion)
@@ -206,6 +209,7 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
     ...     [(name, len(motion)) for name, motion in load_takes(file)]
     [('', 138)]
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     path, settings = Path(path), LoadSettings.given(None, options)
@@ -226,6 +230,7 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
             yield take.name, motion
             continue
         _check_rate(motion.fps, path)
+        motion = with_feet(motion)
         if take.name:
             limit.add(len(motion.skeleton), len(motion))
             motion = replace(motion, name=f"{path.name}/{take.name}")
@@ -351,7 +356,8 @@ def save(
         Content to write. Only C3D and tables support markers, and only glTF, USD, FBX and C3D
         support scenes.
     path : str or Path
-        File to write.
+        File to write, or the address of a program that receives motion in the VMC protocol:
+        ``vmc://`` on this computer, or ``vmc://HOST:PORT``. A stream takes as long as the motion.
     settings : SaveSettings, optional
         Settings object. Single settings can also be passed as keyword arguments.
 
@@ -442,6 +448,8 @@ def writer_options(path: Path) -> tuple[str, ...]:
     (True, False)
     """
     suffix = path.suffix.lower()
+    if is_stream(path):
+        return ()
     if suffix not in FORMATS or not FORMATS[suffix].writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
         raise InvalidInput(
@@ -451,6 +459,10 @@ def writer_options(path: Path) -> tuple[str, ...]:
 
 
 def _written_format(path: Path, kind: str) -> Format:
+    if is_stream(path):
+        if kind not in _STREAM.writes:
+            raise InvalidInput(f"a VMC stream has one character; {kind} cannot be sent to {path}")
+        return _STREAM
     format = FORMATS.get(path.suffix.lower())
     if format is None or kind not in format.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
@@ -464,6 +476,15 @@ def _written_format(path: Path, kind: str) -> Format:
             f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
         )
     return format
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether an output is the address of a live stream; check the address."""
+    if not str(path).startswith("vmc:"):
+        return False
+    from motionloom.formats.vmc import address
+
+    return address(path) is not None
 
 
 def _read(path: Path, kind: str, settings: Settings) -> Any:

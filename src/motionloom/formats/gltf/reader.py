@@ -1,8 +1,8 @@
 """Reader for glTF files, ``.glb`` and ``.gltf``.
 
-The reader reads the nodes of one skin and one animation. Meshes, materials and inverse bind
-matrices are ignored. By definition, glTF is in meters with y up. Animation curves have keys at
-arbitrary times and are sampled at a constant rate.
+The reader reads the nodes of one skin and one animation. Meshes and materials are ignored. The
+rest pose is that of the nodes, or of the skin where both disagree. By definition, glTF is in meters
+with y up. Animation curves have keys at arbitrary times and are sampled at a constant rate.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ from motionloom.formats.gltf.joint_tree import (
     node_transform,
     skin_members,
 )
+from motionloom.formats.gltf.skin_rest import rest_of_skin
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
 from motionloom.formats.takes import FileTake, check_takes, choices, named_takes
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import body_height
+from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
 
 _USUAL_RATE = 30.0
@@ -297,6 +299,7 @@ def _read(
         )
     times, rate = steady_times(curves, fps, _stated_rate(chosen_skin))
     motion = _motion(file, tree, curves, times, rate, repairs)
+    motion = _rest_of_skin(file, tree, chosen_skin, motion, warnings)
     name = path.stem if skeleton is None else str((chosen_skin or {}).get("name") or path.stem)
     if roles is None and human:
         roles = _human_roles(human, tree, motion.skeleton)
@@ -487,6 +490,18 @@ def _motion(
         fps=rate,
         refuse=file.refuse,
     )
+
+
+def _rest_of_skin(
+    file: GltfFile, tree: JointTree, skin: dict[str, Any] | None, motion: Motion, warnings: list
+) -> Motion:
+    """Return the motion with the rest pose in which the mesh was modeled."""
+    nodes = global_rotations(motion.skeleton.rest_rotations[None], motion.skeleton.parents)[0]
+    rest = rest_of_skin(file, tree, skin, nodes.astype(np.float64))
+    if rest is None:
+        return motion
+    warnings.append("the nodes are not in the pose of the mesh; the rest pose is that of the mesh")
+    return replace(motion, skeleton=replace(motion.skeleton, rest=rest))
 
 
 def joint_names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:

@@ -152,6 +152,8 @@ def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus[C
     total = sum(1 for _ in _takes(request, state))
     if not total:
         raise InvalidInput("no takes selected; choose a label or names of takes")
+    for name in {name for take in request.takes for name in take}:
+        state.library.store.entry(name)  # raises immediately, not within the job
 
     def work(job: Job) -> ChoreographyResult:
         choreography = state.cached(
@@ -230,6 +232,8 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
 @router.post("/rehearsals")
 def rehearse(request: DanceRequest, state: State) -> JobStatus[FrameCount]:
     """Start a job that computes a dance; a later request for the same dance is then fast."""
+    choreography_of(state, request.choreography)  # raises immediately, not within the job
+    music_of(state, request.music)
 
     def work(job: Job) -> FrameCount:
         return {"frames": len(dance_of(request, state, job.advance).motions[0])}
