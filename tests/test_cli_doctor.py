@@ -1,10 +1,10 @@
 """``motionloom doctor`` as a user meets it."""
 
-from pathlib import Path
 import json
 import re
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 import seeded_issues as issues

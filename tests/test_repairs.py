@@ -107,9 +107,7 @@ def test_a_head_upside_down_is_found_and_turned_back(walk, frames):
 
 
 def far_ends(a, b):
-    return np.linalg.norm(
-        a.positions(end_sites=True) - b.positions(end_sites=True), axis=-1
-    ).max()
+    return np.linalg.norm(a.positions(end_sites=True) - b.positions(end_sites=True), axis=-1).max()
 
 
 def test_a_knee_bent_the_wrong_way_is_straightened(walk):
