@@ -72,12 +72,12 @@ def _score(
     for fault, (corrupt, codes) in CORRUPTIONS.items():
         rng = np.random.default_rng(settings.seed)
         begun = time.process_time()
-        found, alone, before, after = [], [], [], []
+        detected, alone, before, after = [], [], [], []
         for motion in motions:
             if fault == "rising ground" and motion.duration < 8.0:
                 continue
             bad = corrupt(motion, rng)
-            found.append(bool(_codes(bad, heights) & codes))
+            detected.append(bool(_codes(bad, heights) & codes))
             alone.append(bool(_codes(bad, None) & codes))
             repaired, _ = clean(bad, ball_height=heights.of(motion))
             before.append(float(_distances(motion, bad).mean()))
@@ -87,9 +87,9 @@ def _score(
         rows.append(
             _row(
                 f"{name}: {fault}",
-                len(found),
+                len(detected),
                 time.process_time() - begun,
-                f"found {_percent(found)} ({_percent(alone)} without other takes); error "
+                f"found {_percent(detected)} ({_percent(alone)} without other takes); error "
                 f"{100 * np.median(before):.1f} -> {100 * np.median(after):.1f} cm, "
                 f"{100 * near:.0f} % within 1 cm",
             )

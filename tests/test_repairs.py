@@ -185,7 +185,7 @@ def test_a_take_is_set_to_the_usual_height_of_its_rig(walk):
     assert clean(walk, ball_height=heights.of(walk))[0] is walk
 
 
-def test_repairs_can_be_chosen_and_left_out(walk):
+def test_repairs_can_be_chosen_and_skipped(walk):
     broken = seeded.raised(head_upside_down(walk), 0.3)
     assert [s.name for s in clean(broken)[1].steps] == ["range", "floor"]
     assert [s.name for s in clean(broken, skip=["floor"])[1].steps] == ["range"]

@@ -214,11 +214,16 @@ def test_every_field_is_explained(settings):
             ConvertSettings,
             {"unit", "up", "roles", "target_roles", "to", "animation", "from_unit"},
         ),
-        (foot_contacts, CleanSettings, {"ease", "shortest", "gap"}),
+        (foot_contacts, CleanSettings, {"ease", "shortest", "gap", "repairs", "skip"}),
+        (
+            ml.Motion.clean,
+            CleanSettings,
+            {"ease", "slow", "fast", "rise", "above_floor", "skate", "skip"},
+        ),
         (
             ml.Motion.clean_feet,
             CleanSettings,
-            {"contacts", "slow", "fast", "rise", "above_floor", "skate"},
+            {"contacts", "slow", "fast", "rise", "above_floor", "skate", "repairs", "skip"},
         ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -10,6 +10,7 @@ import numpy as np
 from motionloom.formats.inference import facing
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import body_height
+from motionloom.motion.roles.fingers import finger_roles
 
 if TYPE_CHECKING:
     from motionloom.motion.diagnostics.measurements import BallHeights
@@ -41,6 +42,10 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
         "joint_names": list(motion.skeleton.names),
         "end_sites": list(motion.skeleton.end_names),
         "roles": assignment.roles,
+        "fingers": {
+            role: motion.skeleton.names[joint]
+            for role, joint in finger_roles(motion.skeleton).items()
+        },
         "role_scheme": assignment.scheme,
         "role_confidence": dict(assignment.confidence),
         "missing_roles": list(assignment.missing),
@@ -110,9 +115,9 @@ def add_height_errors(
     for report, motion in zip(reports, motions, strict=True):
         usual, own = heights.of(motion), report["ball_height_m"]
         report["findings"] = [f for f in report["findings"] if not _mild(f) or usual is None]
-        known = any(finding["code"] == "floor" for finding in report["findings"])
+        reported = any(finding["code"] == "floor" for finding in report["findings"])
         error = None if own is None or usual is None else height_error(own, usual)
-        if error is not None and not known:
+        if error is not None and not reported:
             report["findings"].append(vars(off_the_floor(error)))
 
 

@@ -138,7 +138,7 @@ class CleanSettings(Settings):
         "drift, floor, feet. [those that the take needs]",
         metavar="NAME,...",
     )
-    skip: str | None = setting(None, "Repairs to leave out.", metavar="NAME,...")
+    skip: str | None = setting(None, "Repairs to skip.", metavar="NAME,...")
     slow: float = setting(
         0.15, "A foot contact must contain a frame slower than this speed.", unit="m/s"
     )

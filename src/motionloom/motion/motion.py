@@ -447,7 +447,7 @@ class Motion(TimeSeries):
             Repairs to make even if the take hardly needs them: ``sides, gaps, flips, range,
             jitter, drift, floor, feet``. Default: the repairs that the take needs.
         skip : sequence of str
-            Repairs to leave out.
+            Repairs to skip.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""``motionloom clean``: repair takes, and report what was repaired and how far the feet slide."""
+"""``motionloom clean``: repair takes, and report the repairs and the slide of the feet."""
 
 from __future__ import annotations
 
@@ -152,9 +152,9 @@ def _cleaned(motion: Motion, target: Path, options: dict[str, Any]) -> Cleaned:
     contacts = report.contacts
     slides, speeds = [], []
     for each in (motion, repaired):
-        known = contacts if contacts is not None and any(contacts.plants.values()) else None
-        slides.append(None if known is None else foot_slide(each, known).per_contact_m)
-        speeds.append(None if known is None else contact_speed(each, known))
+        planted = contacts if contacts is not None and any(contacts.plants.values()) else None
+        slides.append(None if planted is None else foot_slide(each, planted).per_contact_m)
+        speeds.append(None if planted is None else contact_speed(each, planted))
     plants = [] if contacts is None else [p for each in contacts.plants.values() for p in each]
     ends = [each.positions(end_sites=True) for each in (motion, repaired)]
     gap = np.linalg.norm(np.nan_to_num(ends[1] - ends[0]), axis=-1).max(axis=1, initial=0.0)

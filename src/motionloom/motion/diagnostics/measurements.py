@@ -371,7 +371,7 @@ class BallHeights:
         self._heights: dict[object, list[float]] = {}
 
     def add(self, measured: Measurements) -> None:
-        """Add a take; takes that do not stand on their feet are left out."""
+        """Add a take, unless it does not stand on its feet."""
         if measured.contacts is None or not measured.on_feet:
             return
         balls, skeleton = measured.ball_level, measured.motion.skeleton

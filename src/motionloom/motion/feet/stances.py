@@ -101,10 +101,10 @@ class Stances:
         velocity = np.gradient(hips[:, [0, 2]], 1.0 / fps, axis=0)
         body = velocity[np.clip(np.round(self.rows[:, 0]).astype(int), 0, len(hips) - 1)]
         feet = self.rows[:, 1] + 1j * self.rows[:, 3]
-        known = np.stack([np.ones(len(feet)), body[:, 0] + 1j * body[:, 1]], axis=1)
+        causes = np.stack([np.ones(len(feet)), body[:, 0] + 1j * body[:, 1]], axis=1)
         weights = np.sqrt(self.rows[:, 5])
-        fit = np.linalg.lstsq(known * weights[:, None], feet * weights, rcond=None)[0]
-        left = np.sum(np.abs((feet - known @ fit) * weights) ** 2) / (len(feet) - 2)
+        fit = np.linalg.lstsq(causes * weights[:, None], feet * weights, rcond=None)[0]
+        left = np.sum(np.abs((feet - causes @ fit) * weights) ** 2) / (len(feet) - 2)
         return bool(left < _FOLLOWS * np.sum(np.abs(feet * weights) ** 2) / len(feet))
 
     def level(self, near: float) -> float:

@@ -41,7 +41,7 @@ class RepairStep:
     name : str
         One of `REPAIRS`.
     before, after : float
-        What the repair measures, before and after it, in `unit`.
+        Measure of the fault before and after the repair, in `unit`.
     unit : str
     frames_changed : int
         Frames in which a joint moved by more than 1 mm.
@@ -101,7 +101,7 @@ def clean(
         Repairs to make, from `REPAIRS`; those named here are made even if the take hardly has the
         fault. Default: all repairs, each of them only if the take has the fault.
     skip : sequence of str
-        Repairs to leave out.
+        Repairs to skip.
     ball_height : float, optional
         Usual height in meters of the balls of standing feet in takes of this rig; see
         `motionloom.motion.diagnostics.measurements.BallHeights`.
@@ -130,14 +130,14 @@ def clean(
             planted = job.contacts(job.measured.motion)
         if name not in chosen:
             continue
-        repair, found, unit = _METHODS[name]
-        before = found(job)
+        repair, measure, unit = _METHODS[name]
+        before = measure(job)
         if not (before if not forced else _applies(name, job)):
             continue
         repaired = repair(job)
         if repaired is motion:
             continue
-        after = found(_Job(repaired, ball_height, contacts, ease))
+        after = measure(_Job(repaired, ball_height, contacts, ease))
         if not forced and after >= before:
             undone.append(name)
             continue

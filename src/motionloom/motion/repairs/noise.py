@@ -25,8 +25,8 @@ _LEAST_FRAMES = 6
 
 def missing_frames(motion: Motion) -> NDArray[np.bool_]:
     """Return a mask (T,) of the frames with missing or infinite values."""
-    known = np.isfinite(motion.rotations).all(axis=(1, 2))
-    return ~(known & np.isfinite(motion.root).all(axis=1))
+    finite = np.isfinite(motion.rotations).all(axis=(1, 2))
+    return ~(finite & np.isfinite(motion.root).all(axis=1))
 
 
 def without_gaps(motion: Motion) -> Motion:
