@@ -76,6 +76,8 @@ FORMATS = {
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
 
+_ROBOT = Format("robot file", "motionloom.formats.robot.files")
+_ROBOT_SUFFIXES = (".csv", ".npz", ".pkl")
 _STREAM = Format("VMC stream", "motionloom.formats.vmc")
 
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
@@ -390,7 +392,7 @@ def save(
         if isinstance(motion, Scene)
         else "motion"
     )
-    format = _written_format(path, kind)
+    format = _ROBOT if _is_robot_motion(motion, path) else _written_format(path, kind)
     same_format = isinstance(motion, Motion) and format.module.endswith(f".{motion.origin.format}")
     if isinstance(motion, Motion) and same_format and not motion.origin.character:
         motion = with_carrier(motion)  # the source file has it
@@ -428,15 +430,48 @@ def check_output(path: Path, kind: str = "motion") -> None:
 
 
 def is_motion_file(path: Path) -> bool:
-    """Return whether files with this suffix contain a motion."""
+    """Return whether a file contains a motion, by its suffix or, for tables, by its first line."""
     format = FORMATS.get(path.suffix.lower())
-    return format is not None and format.reads == "motion"
+    return format is not None and (format.reads == "motion" or _is_robot_table(path))
 
 
 def is_marker_file(path: Path) -> bool:
     """Return whether files with this suffix contain markers."""
     format = FORMATS.get(path.suffix.lower())
-    return format is not None and format.reads == "markers"
+    return format is not None and format.reads == "markers" and not _is_robot_table(path)
+
+
+def _is_robot_table(path: Path) -> bool:
+    """Return whether an existing file is a robot file."""
+    if path.suffix.lower() not in _ROBOT_SUFFIXES or not path.is_file():
+        return False
+    from motionloom.formats.robot.files import is_robot_file
+
+    return is_robot_file(path)
+
+
+def _read_format(path: Path, kind: str, settings: Settings) -> Format:
+    """Return the format of a file that is read, which depends on the content for tables."""
+    from motionloom.formats.robot import is_robot_model
+
+    suffix = path.suffix.lower()
+    if kind == "motion" and suffix in _ROBOT_SUFFIXES:
+        model = getattr(settings, "skeleton", None)
+        if (
+            suffix == ".pkl"
+            or _is_robot_table(path)
+            or (isinstance(model, str | Path) and is_robot_model(model))
+        ):
+            return _ROBOT
+    return FORMATS[suffix]
+
+
+def _is_robot_motion(motion: Motion | Markers | Scene, path: Path) -> bool:
+    """Return whether a motion is a robot's and the suffix is that of a robot file."""
+    from motionloom.formats.robot import is_robot_model
+
+    character = getattr(getattr(motion, "origin", None), "character", None)
+    return path.suffix.lower() in _ROBOT_SUFFIXES and bool(character and is_robot_model(character))
 
 
 def writer_options(path: Path) -> tuple[str, ...]:
@@ -493,14 +528,15 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
         raise MotionFormatError(
             "an .asf file contains only a skeleton; read its .amc file instead", path=path
         )
-    if suffix not in FORMATS:
+    if suffix not in FORMATS and suffix not in _ROBOT_SUFFIXES:
         suffixes = ", ".join(FORMATS)
         if advice := way_out(path):
             raise MotionFormatError(advice, path=path)
         raise MotionFormatError(f"unknown suffix {suffix!r}; expected one of {suffixes}", path=path)
-    read = importlib.import_module(FORMATS[suffix].module).read
-    options = _options(read, settings, f"reading {FORMATS[suffix].name}")
-    if kind != FORMATS[suffix].reads and path.is_file():
+    format = _read_format(path, kind, settings)
+    read = importlib.import_module(format.module).read
+    options = _options(read, settings, f"reading {format.name}")
+    if kind != format.reads and path.is_file():
         other = "load_markers" if kind == "motion" else "load"
         content = "markers without a skeleton" if kind == "motion" else "a motion, not markers"
         raise MotionFormatError(f"the file contains {content}; read it with {other}", path=path)

@@ -17,6 +17,7 @@ UP = Setting("Up axis of the file, such as y, z, x or -y. [inferred]")
 FPS = Setting("Frame rate, which overrides that of the file.")
 ROLES = Setting("JSON or TOML file that maps roles to joints with unknown names.", metavar="MAP")
 PARTIAL = Setting("Read the complete frames of a truncated file.")
+LAYOUT = Setting("Robot CSV: lafan (meters, quaternion) or bones-seed (cm, degrees). [lafan]")
 STRICT = Setting("Raise an error for every deviation from the specification.")
 
 
@@ -54,7 +55,8 @@ class LoadSettings(Settings):
     skeleton: str | int | Path | None = setting(
         None,
         "Figure to read: name of the ROOT (BVH), name or number of the skin (glTF), path or root "
-        "of the skeleton (USD, FBX), or the .asf file of an Acclaim motion. [first]",
+        "of the skeleton (USD, FBX), the .asf file of an Acclaim motion, or the model (.xml, "
+        ".urdf) of a robot's motion. [first, or the file next to the motion]",
     )
 
 
@@ -87,6 +89,7 @@ class SaveSettings(Settings):
         False, "glTF: store rotations in 16 bits, and a single key for joints that never rotate."
     )
     decimals: int = setting(6, "CSV: number of digits after the decimal point.")
+    layout: str | None = setting(None, LAYOUT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +120,7 @@ class ConvertSettings(Settings):
     onto: str | None = setting(None, "Retarget onto the skeleton of this file.", metavar="SKELETON")
     character: str | None = setting(
         None,
-        "Retarget onto this character, a skinned GLB or FBX file, and keep its meshes.",
+        "Retarget onto this character: a skinned GLB or FBX file, or a robot (.xml, .urdf).",
         metavar="FILE",
     )
     to: str | None = setting(
@@ -126,6 +129,7 @@ class ConvertSettings(Settings):
         metavar="SUFFIX",
     )
     clean: bool = setting(False, "Repair the take and remove foot skate before converting.")
+    layout: str | None = setting(None, LAYOUT)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,13 +15,16 @@ from motionloom.cli.arguments import (
     print_left_out_files,
 )
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import DETAILS, JSON
-from motionloom.cli.terminal import print_json, print_quality, progress, remark
+from motionloom.cli.options import DETAILS, INSPECT, JSON, check_picture
+from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats.settings import ConvertSettings, LoadSettings
+from motionloom.motion import Motion
+
+ROBOT_SUFFIXES = (".csv", ".npz", ".pkl")
 
 if TYPE_CHECKING:
-    from motionloom.motion import Markers, Motion
+    from motionloom.motion import Markers
     from motionloom.motion.diagnostics.quality import QualityReport
 
 
@@ -38,6 +41,7 @@ def convert(
         ),
     ] = None,
     details: Annotated[bool, DETAILS] = False,
+    inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Convert motions to another format, program or character.
@@ -46,20 +50,21 @@ def convert(
     """
     if output is not None:
         paths = [*paths, str(output)]
+    if inspect is not None:
+        check_picture(inspect)
     if len(paths) < 2:
         raise InvalidInput("convert needs an input and an output: IN... OUT")
     from motionloom.formats import save
-    from motionloom.formats.presets import convert, save_options
+    from motionloom.formats.presets import convert
 
     jobs, failed = _jobs(paths[:-1], Path(paths[-1]), settings)
     check_targets(jobs)
-    conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
-    for out in {out.suffix: out for _, out in jobs}.values():
-        save_options(out, **conventions)  # raises before anything is written
+    options = {out.suffix: _save_options(out, settings) for _, out in jobs}
     if settings.onto and settings.character:
         raise InvalidInput("--onto and --character cannot be combined")
     target = _target(settings)
     written: list[str] = []
+    made: list[Motion] = []
     reports: dict[str, QualityReport] = {}
     left_out: dict[str, str] = {}  # takes that were not converted, by file
     with progress("converting", len(jobs), quiet=json) as advance:
@@ -72,16 +77,20 @@ def convert(
                     fps=settings.fps, onto=target, clean=settings.clean, preset=settings.preset,
                     root=settings.root,
                 )  # fmt: skip
-                save(motion, out, **save_options(out, **conventions))
+                save(motion, out, **options[out.suffix])
                 written.append(str(out))
                 report = getattr(motion, "quality", None)  # markers have no skeleton
                 if target is not None and report is not None:
                     reports[str(out)] = report
+                    if inspect is not None and isinstance(motion, Motion):
+                        made.append(motion)
             except (MotionloomError, OSError) as error:
                 if len(jobs) == 1:
                     raise
                 failed.append({"file": source, "reason": str(error)})
             advance()
+    if made:
+        draw_worst(made, inspect)
     if json:
         quality = {out: report.to_json() for out, report in reports.items()}
         result = {"files": written, "failed": failed, "left_out": left_out}
@@ -96,6 +105,27 @@ def convert(
         print_left_out_files(path for path in paths[:-1] if Path(path).is_dir())
     if failed:
         raise Exit(1)
+
+
+def _save_options(out: Path, settings: ConvertSettings) -> dict[str, Any]:
+    """Return the options for writing a file, before anything is written."""
+    from motionloom.formats.presets import save_options
+
+    conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
+    if not _is_robot(settings) or out.suffix.lower() not in ROBOT_SUFFIXES:
+        if settings.layout is not None:
+            raise InvalidInput("--layout is for robot CSV files, which need --character MODEL")
+        return save_options(out, **conventions)
+    for name, value in conventions.items():
+        if value is not None:
+            raise InvalidInput(f"--{name} is not available for robot files")
+    return {} if settings.layout is None else {"layout": settings.layout}
+
+
+def _is_robot(settings: ConvertSettings) -> bool:
+    from motionloom.formats.robot import is_robot_model
+
+    return settings.character is not None and is_robot_model(settings.character)
 
 
 def _target(settings: ConvertSettings) -> Motion | None:
@@ -145,7 +175,7 @@ def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
 def _jobs(
     sources: list[str], out: Path, settings: ConvertSettings
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
-    """Return (source, target) pairs that preserve the folder structure, and unreadable folders."""
+    """Return (source, target) pairs that preserve the folder structure, and unwritable folders."""
     from motionloom.formats import FORMATS, is_stream
     from motionloom.formats.registry import instead_of
 
@@ -153,9 +183,9 @@ def _jobs(
     given, failed = [], []
     for source in sources:
         if Path(source).is_dir():
-            motions, unreadable = motions_in(Path(source), exclude=out)
+            motions, unwritable = motions_in(Path(source), exclude=out)
             given += motions
-            failed += unreadable
+            failed += unwritable
         else:
             given.append((source, _stem(source)))
     inputs = []
@@ -168,7 +198,8 @@ def _jobs(
             failed.append({"file": source, "reason": str(error)})
     if not inputs:
         raise InvalidInput(f"no motions in {', '.join(sources)}")
-    if is_stream(out) or (out.suffix.lower() in FORMATS and not out.is_dir()):
+    writable = (*FORMATS, *(ROBOT_SUFFIXES if _is_robot(settings) else ()))
+    if is_stream(out) or (out.suffix.lower() in writable and not out.is_dir()):
         if len(inputs) > 1:
             raise InvalidInput(
                 f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"
@@ -180,7 +211,8 @@ def _jobs(
         way = instead_of(out) or ". If it is a folder, create it first or use --to"
         raise InvalidInput(f"cannot write {out}: the suffix must be one of {suffixes}{way}")
     ending = "." + (suffix or "bvh").lstrip(".").lower()
-    if ending not in FORMATS or not FORMATS[ending].writes:
+    robot = _is_robot(settings) and ending in ROBOT_SUFFIXES
+    if not robot and (ending not in FORMATS or not FORMATS[ending].writes):
         suffixes = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
         raise InvalidInput(f"--to must be one of {suffixes}; got {suffix!r}")
     return [(source, out / f"{stem}{ending}") for source, stem in inputs], failed
@@ -217,6 +249,8 @@ def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
     changed = (settings.preset, settings.onto, settings.character, settings.clean, settings.root)
     same_body = not any(changed)
     animation = None if settings.animation == "all" else settings.animation
+    if _is_robot(settings) and is_file and Path(source).suffix.lower() in ROBOT_SUFFIXES:
+        given["skeleton"] = settings.character
     return motion_from(
         source,
         LoadSettings(

@@ -21,6 +21,16 @@ def agent(
             metavar="DIR",
         ),
     ] = None,
+    mmcp: Annotated[
+        int | None,
+        Option(
+            "Serve prompts of other programs in the Motion Model Context Protocol (MMCP) on this "
+            "port of 127.0.0.1 instead; 0 selects a free port.",
+            metavar="PORT",
+            min=0,
+            max=65535,
+        ),
+    ] = None,
 ) -> None:
     """Let an AI agent use a library, through the Model Context Protocol.
 
@@ -28,8 +38,13 @@ def agent(
     synthesize motions, and label them; every change to the library can be undone. It names motions,
     never files, and writes only to the library and to new files in DIR.
     """
+    if mmcp is not None and output is not None:
+        raise InvalidInput("--mmcp sends motions to its clients, so --output cannot be used")
     try:
         from motionloom.agents.server import serve_agent
+
+        if mmcp is not None:
+            from motionloom.agents.motion_protocol import serve_motion
     except ModuleNotFoundError as missing:
         raise InvalidInput(
             f"agents need {missing.name}; install it with: pip install 'motionloom[agents]'"
@@ -37,6 +52,9 @@ def agent(
     from motionloom.agents.workspace import Workspace
 
     lib = open_library(library)
+    if mmcp is not None:
+        serve_motion(lib, mmcp, report=lambda line: print(line, file=sys.stderr, flush=True))
+        return
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     print(f"motionloom: serving {library} to an agent; stop with Ctrl-C", file=sys.stderr)
