@@ -54,10 +54,11 @@ _DRIFT_UNEXPLAINED = 0.3  # share of the variance of the levels that a steady dr
 # Drift over the floor in m/s, mean and median over stances, and in standard errors. Feet that roll
 # move by 2 to 4 cm/s.
 _DRIFT_SPEED, _DRIFT_SIGNIFICANT = (0.043, 0.036), 1.5
+_DRIFT_DISTANCE = 0.18  # meters over the whole take
 # Height of the balls of standing feet above the floor, divided by the body's height: the median of
 # CMU and of Bandai-Namco (4.3 and 4.2 cm), and the range over rigs.
 _BALL_SHARE, _BALL_RANGE = 0.025, (0.0, 0.043)
-_STANDS_OFF = 0.016  # meters above or below the usual height of the rig
+_STANDS_OFF = 0.018  # meters above or below the usual height of the rig
 _LEAST_TAKES = 3  # of a rig, to know its usual height
 _ON_FEET = 0.6  # height of the hips above the lower ankle, in leg lengths
 _RANGE_SHARE = 0.01  # of the frames beyond a joint's range
@@ -136,7 +137,7 @@ class Measurements:
         rigs put the ball of the foot between 1 and 6 cm above the sole. The result is None if the
         body does not stand on its feet, or if the error is small.
         """
-        if self.contacts is None or not self.on_feet:
+        if self.contacts is None or self.stances is None:
             return None
         balls, height = self.ball_level, body_height(self.motion.skeleton) or 1.7
         if self._ball_height is not None:
@@ -178,7 +179,8 @@ class Measurements:
                 row = stance(ball, flat, start, end, self.motion.fps)
                 if row is not None:
                     rows.append(row)
-        return Stances(np.array(rows)) if len(rows) >= 2 else None
+        enough = len(rows) >= 2 or (rows and rows[0][-1] > self.motion.fps)
+        return Stances(np.array(rows)) if enough else None
 
     @cached_property
     def ground_drift(self) -> float | None:
@@ -207,7 +209,8 @@ class Measurements:
         mean, error = self.stances.mean()
         middle = np.array([self.stances.median(0), 0.0, self.stances.median(2)])
         speed = float(np.hypot(mean[0], mean[2]))
-        if speed < _DRIFT_SPEED[0] or speed < _DRIFT_SIGNIFICANT * error:
+        least = max(_DRIFT_SPEED[0], _DRIFT_DISTANCE * self.motion.fps / len(self.motion))
+        if speed < least or speed < _DRIFT_SIGNIFICANT * error:
             return None
         return middle if np.linalg.norm(middle) > _DRIFT_SPEED[1] else None
 

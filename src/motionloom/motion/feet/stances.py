@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 _FLAT_FRAMES = 4
 _ROLLING = 0.2  # weight of a stance without a flat sole
 _FOLLOWS = 0.4  # share of the velocities that the body does not explain, at most
-_FEW = 6
+_FEW, _FEW_LEVELS = 6, 4
 _LEVEL = 0.04  # meters
 _LEAST_ERROR = 0.01  # m/s; few stances that agree by chance do not prove anything
 
@@ -76,10 +76,10 @@ class Stances:
     def slope(self, fps: float) -> tuple[float | None, float]:
         """Return the rise of the levels in m/s, and the share of their variance it leaves.
 
-        The rise is None if the stances are too close together in time.
+        The rise is None if there are few stances, or if they are too close together in time.
         """
         times, levels = self.rows[:, 0] / fps, self.rows[:, 4]
-        if np.ptp(times) < 1.0:
+        if len(times) < _FEW_LEVELS or np.ptp(times) < 1.0:
             return None, 0.0
         line = np.polyfit(times, levels, 1, w=np.sqrt(self.rows[:, 5]))
         left = np.var(levels - np.polyval(line, times)) / max(float(np.var(levels)), 1e-9)
