@@ -338,3 +338,23 @@ def test_a_body_off_the_floor_of_its_sources_is_found():
     assert report.floor_offset_m == pytest.approx(0.04, abs=0.005)
     assert any("above or below the floors" in warning for warning in report.warnings)
     assert quality_report(walk, sources=[walk]).floor_offset_m == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_seam_is_compared_with_its_takes_not_with_leaps_elsewhere():
+    """A toe that jerks between two walks is rough, however wild other takes are."""
+    walk, leap = ml.demo.clip("walk"), ml.demo.clip("jump_far")
+    spin = rot.from_axis_angle([1.0, 0.0, 0.0], np.linspace(0.0, 12.0 * np.pi, len(leap)))
+    turned = leap.rotations.astype(np.float64).copy()
+    turned[:, 0] = rot.multiply(turned[:, 0], spin)
+    wild = replace(leap, rotations=turned, name="flip")
+    q = walk.rotations.copy().astype(np.float64)
+    toe = walk.skeleton.names.index("LeftFoot")
+    q[70, toe] = rot.multiply(q[70, toe], rot.from_axis_angle([1.0, 0.0, 0.0], np.radians(35.0)))
+    sources = (Source("walk", 0, 70, 0, 70), Source("walk", 70, len(walk), 70, len(walk)))
+    made = replace(walk, rotations=q, name="made", provenance=Provenance(sources, (70,)))
+    calm = [replace(walk, name="walk"), replace(walk, name="again")]
+    alone, among = (quality_report(made, sources=takes) for takes in (calm, [*calm, wild]))
+    assert SourceStatistics.of([wild]).acceleration > 3 * SourceStatistics.of([walk]).acceleration
+    assert alone.seam_acceleration_ratio > 1.5
+    assert among.seam_acceleration_ratio == pytest.approx(alone.seam_acceleration_ratio, rel=0.01)
+    assert "seam" in {frame.measure for frame in among.worst if frame.passed}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from motionloom.errors import RoleError
 from motionloom.motion.diagnostics.anatomy import joint_angles
 from motionloom.motion.diagnostics.quality.measures import (
+    acceleration_between_seams,
     contact_slides,
     contacts_of,
     floor_depths,
@@ -42,7 +44,7 @@ from motionloom.motion.feet.contacts import FootContacts
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
-    from motionloom.motion.provenance import Provenance
+    from motionloom.motion.provenance import Provenance, Source
 
 Array = NDArray[np.float64]
 
@@ -64,6 +66,7 @@ MAX_HEIGHT = 0.03  # meters above or below the floors of the sources
 MAX_FLIGHT = 0.2  # g; blends of built-in jumps exceed their sources by 0.11 at most
 _FREE_FALL = 0.5  # g: with a larger error, a body without ground contact does not fall freely
 
+_NEAR = 2.0  # seconds of a take on either side of a seam
 _SAME_STEP = 0.2  # maximum seconds between a repeated step and its counterpart
 _LEAST_STEPS = 4
 _JUDGED = 3  # steps that a block leaves to the next one: the last two and the one between them
@@ -89,6 +92,8 @@ class SourceStatistics:
     flight : float or None
         Largest error of gravity in flight, in g. None if no source flies, or if one of them is
         carried by something other than its feet, because its parts in the air are then unknown.
+    takes : mapping of str to Motion
+        The takes by name, with which seams between them are compared; see `acceleration_near`.
     turning : float
         99.9th percentile of angular accelerations over all frames, in rad/s^2.
     drag : float
@@ -112,10 +117,34 @@ class SourceStatistics:
     imbalance: float = 0.0
     repeated_steps: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     flight: float | None = None
+    takes: Mapping[str, Motion] = field(default_factory=dict, repr=False)
     turning: float = 0.0
     drag: float = 0.0
     excess: Mapping[str, float] = field(default_factory=dict)
     floors: tuple[float, float] | None = None
+
+    def acceleration_near(self, source: Source, frame: int) -> float:
+        """Return the 99.9th percentile of joint accelerations around a played frame.
+
+        A library also contains leaps and flips. A seam between two walks is compared with `_NEAR`
+        seconds of the walks on either side of the frame that is played, or with a typical take if
+        it moves more.
+        """
+        take = self.takes.get(source.motion)
+        if take is None or source.end <= source.start:
+            return self.acceleration
+        rate = (source.end_frame - source.start_frame) / (source.end - source.start)
+        at = round((source.start_frame / max(rate, 1e-6)) + frame - source.start)
+        reach = round(_NEAR * take.fps)
+        first = min(max(at - reach, 0), max(len(take) - 2 * reach, 0))
+        part = usual_acceleration([take[first : max(at, first) + reach]])
+        return min(max(part, self.typical), self.acceleration)
+
+    @cached_property
+    def typical(self) -> float:
+        """Median over all takes of the 99.9th percentile of joint accelerations, in m/s^2."""
+        levels = [usual_acceleration([take]) for take in self.takes.values()]
+        return float(np.median(levels)) if levels else self.acceleration
 
     @classmethod
     def of(cls, sources: Iterable[Motion], *, whole_takes: bool = True) -> SourceStatistics:
@@ -160,6 +189,7 @@ class SourceStatistics:
             max(off),
             repeated,
             max(falls) if falls and max(falls) < _FREE_FALL else None,
+            {motion.name: motion for motion in motions} if whole_takes else {},
             usual_angular_acceleration(motions),
             float(np.mean(drags)) if drags else 0.0,
             excess,
@@ -336,7 +366,7 @@ class QualityMeter:
 
     def _add_seams(self, motion: Motion, start: int) -> None:
         self._add_turns(motion, start)
-        seam = None if self._usual is None else worst_seam(motion, self._usual.acceleration)
+        seam = None if self._usual is None else worst_seam(motion, self._usual)
         if seam is None or (self._seam is not None and seam.ratio <= self._seam.ratio):
             return
         self._seam = replace(
@@ -410,18 +440,35 @@ class QualityMeter:
         }
 
 
-def worst_seam(motion: Motion, usual: float) -> Seam | None:
-    """Return the seam with the largest acceleration relative to the sources' `usual_acceleration`.
+def worst_seam(motion: Motion, usual: SourceStatistics) -> Seam | None:
+    """Return the seam with the largest acceleration relative to the takes around it.
 
     The result is None if the motion has no seams or the sources do not move.
     """
-    largest = seam_accelerations(motion)
-    if motion.provenance is None or not len(largest) or not usual > 0.0:
+    largest, provenance = seam_accelerations(motion), motion.provenance
+    if provenance is None or not len(largest) or not usual.acceleration > 0.0:
         return None
-    worst = int(np.argmax(largest))
-    frame = motion.provenance.seams[worst]
-    before, after = motion.provenance.take_at(frame - 1), motion.provenance.take_at(frame)
-    return Seam(frame, frame / motion.fps, before, after, float(largest[worst]) / usual)
+    # The result between its seams also counts, because blends may be faster than their takes. Seams
+    # that are smooth even for a typical take are skipped.
+    worst, ratio = -1, -1.0
+    for number in np.argsort(-largest):
+        if largest[number] / max(usual.typical, 1e-9) <= ratio:
+            break
+        frame = provenance.seams[number]
+        near = [
+            usual.acceleration_near(source, frame)
+            for source in provenance.sources
+            if source.start <= frame + 1 and frame - 1 < source.end
+        ]
+        level = max(near, default=usual.acceleration)
+        between = acceleration_between_seams(motion, frame, _NEAR)
+        level = max(level, min(between, usual.acceleration))
+        value = float(largest[number]) / level
+        if value > ratio:
+            worst, ratio = int(number), value
+    frame = provenance.seams[worst]
+    before, after = provenance.take_at(frame - 1), provenance.take_at(frame)
+    return Seam(frame, frame / motion.fps, before, after, ratio)
 
 
 def _contacts(motion: Motion, contacts: FootContacts | None) -> FootContacts | None:

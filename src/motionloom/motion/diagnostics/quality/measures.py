@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -246,6 +246,17 @@ def seam_rotations(motion: Motion) -> NDArray[np.float64]:
     reach = max(1, round(_SEAM_REACH * motion.fps))
     near = (largest[max(seam - 1 - reach, 0) : max(seam + reach, 0)] for seam in seams)
     return np.array([window.max(initial=0.0) for window in near])
+
+
+def acceleration_between_seams(motion: Motion, frame: int, seconds: float) -> float:
+    """Return the 99.9th percentile of joint accelerations around a frame, except near seams."""
+    reach, near = round(seconds * motion.fps), max(1, round(_SEAM_REACH * motion.fps))
+    first = max(frame - reach, 0)
+    rows = joint_accelerations(replace(motion, provenance=None)[first : frame + reach])
+    away = np.ones(len(rows), bool)
+    for seam in () if motion.provenance is None else motion.provenance.seams:
+        away[max(seam - first - 1 - near, 0) : max(seam - first + near, 0)] = False
+    return float(np.percentile(rows[away], _USUAL)) if away.any() else 0.0
 
 
 def usual_acceleration(motions: Iterable[Motion]) -> float:
