@@ -129,7 +129,7 @@ class ConvertSettings(Settings):
         "Format of the written files if OUT is a folder, such as glb or bvh.",
         metavar="SUFFIX",
     )
-    clean: bool = setting(False, "Remove foot skate before converting.")
+    clean: bool = setting(False, "Repair the take and remove foot skate before converting.")
     layout: str | None = setting(None, LAYOUT)
 
 
@@ -154,8 +154,15 @@ class GameSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class CleanSettings(Settings):
-    """Settings for removing foot skate; see `Motion.contacts` and `Motion.clean_feet`."""
+    """Settings for repairing takes; see `Motion.clean`, `Motion.contacts` and `clean_feet`."""
 
+    repairs: str | None = setting(
+        None,
+        "Repairs to make, even if a take hardly needs them: sides, gaps, flips, range, jitter, "
+        "drift, floor, feet. [those that the take needs]",
+        metavar="NAME,...",
+    )
+    skip: str | None = setting(None, "Repairs to skip.", metavar="NAME,...")
     slow: float = setting(
         0.15, "A foot contact must contain a frame slower than this speed.", unit="m/s"
     )
