@@ -36,6 +36,7 @@ class ImportSettings(Settings):
     unit: str | float | None = setting(None, UNIT)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
+    clean: bool = setting(False, "Repair faults that motionloom clean can repair.")
     character: str | None = setting(
         None,
         "Robot model (.xml, .urdf) of robot files (.csv, .npz), and the frame rate of CSV files, "
@@ -85,4 +86,6 @@ class ImportSettings(Settings):
 
             roles = self.roles if isinstance(self.roles, Mapping) else load_role_map(self.roles)
             options["roles"] = dict(roles)
+        if self.clean:
+            options["clean"] = True
         return options
