@@ -195,7 +195,7 @@ def read(
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
     meters = 1.0 if unit is None else unit_from(unit)
-    with _Archive(path) as archive:
+    with Archive(path) as archive:
         poses = _poses(archive, repairs)
         joints = poses.shape[1] // 3
         path_name = archive.first(_PATHS)
@@ -254,12 +254,12 @@ def _up_axis(motion: Motion, is_amass: bool) -> tuple[str, str]:
     return up, f"the up axis is assumed to be {up}, along which the figure stands; set up to change"
 
 
-class _Archive:
+class Archive:
     """Arrays of an ``.npz`` file, by name. Sizes are checked before anything is unpacked."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        refuse_folder(path, "an AMASS file")
+        refuse_folder(path, "an .npz file")
         size = path.stat().st_size
         self.room = max(_ROOM, _GROWTH * size)
         try:
@@ -272,7 +272,7 @@ class _Archive:
             if info.filename.endswith(".npy")
         }
 
-    def __enter__(self) -> _Archive:
+    def __enter__(self) -> Archive:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -280,6 +280,11 @@ class _Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self.members
+
+    def has_poses(self) -> bool:
+        """Return whether the archive contains poses of the SMPL family."""
+        whole, root, body = (self.first(names) for names in (_WHOLE, _ROOTS, _BODIES))
+        return whole is not None or (root is not None and body is not None)
 
     def first(self, names: Sequence[str]) -> str | None:
         """Return the first of these names that the archive contains."""
@@ -297,6 +302,7 @@ class _Archive:
         return ", ".join(parts) or "nothing"
 
     def refuse(self, problem: str) -> NoReturn:
+        """Raise an error that names the file."""
         raise MotionFormatError(problem, path=self.path)
 
     def array(self, name: str) -> NDArray[np.float64]:
@@ -327,7 +333,7 @@ class _Archive:
             return values.astype(np.float64)
 
 
-def _poses(archive: _Archive, repairs: Repairs) -> NDArray[np.float64]:
+def _poses(archive: Archive, repairs: Repairs) -> NDArray[np.float64]:
     """Return poses as axis and angle, shape (T, N)."""
     whole, root, body = (archive.first(names) for names in (_WHOLE, _ROOTS, _BODIES))
     if root is not None and body is not None and whole != "poses":
@@ -346,7 +352,7 @@ def _poses(archive: _Archive, repairs: Repairs) -> NDArray[np.float64]:
     return poses
 
 
-def _angles(archive: _Archive, name: str) -> NDArray[np.float64]:
+def _angles(archive: Archive, name: str) -> NDArray[np.float64]:
     """Return rotations as axis and angle, shape (T, 3 J), also from matrices (T, J, 3, 3)."""
     values = archive.array(name)
     if values.ndim in (3, 4, 5) and values.shape[0] == 1 and values.shape[1] > 1:
@@ -362,7 +368,7 @@ def _angles(archive: _Archive, name: str) -> NDArray[np.float64]:
     return values
 
 
-def _joined(archive: _Archive, root: str, body: str, repairs: Repairs) -> NDArray[np.float64]:
+def _joined(archive: Archive, root: str, body: str, repairs: Repairs) -> NDArray[np.float64]:
     """Join poses that are stored in parts: SMPL-X with face and hands, SMPL-H, or the body."""
 
     def part(names: Sequence[str | tuple[str, str]], width: int) -> NDArray[np.float64] | None:
@@ -390,7 +396,7 @@ def _joined(archive: _Archive, root: str, body: str, repairs: Repairs) -> NDArra
     return np.concatenate(parts, axis=1)
 
 
-def _rate(archive: _Archive, fps: float | None) -> float | None:
+def _rate(archive: Archive, fps: float | None) -> float | None:
     """Return the frame rate, or None if the file does not state it."""
     if fps is not None:
         return float(fps)

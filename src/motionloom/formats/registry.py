@@ -43,6 +43,8 @@ class Format:
         Optional dependency that the format needs, as in ``pip install motionloom[usd]``.
     extra_writes : bool
         True if writing also needs the extra.
+    listed : bool
+        True if an import of a folder includes files with this suffix.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Format:
     writes: tuple[str, ...] = ("motion",)
     extra: str = ""
     extra_writes: bool = True
+    listed: bool = True
 
 
 _DEFAULTS = LoadSettings()
@@ -60,7 +63,9 @@ FORMATS = {
     ".bvh": Format("BVH", "motionloom.formats.bvh"),
     ".amc": Format("Acclaim", "motionloom.formats.acclaim", writes=()),
     ".c3d": Format("C3D", "motionloom.formats.c3d", "markers", (*_POINTS, "scene")),
-    ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
+    ".npz": Format("NPZ", "motionloom.formats.npz"),
+    ".npy": Format("NPY", "motionloom.formats.positions"),
+    ".json": Format("JSON", "motionloom.formats.positions", writes=(), listed=False),
     ".glb": Format("binary glTF", "motionloom.formats.gltf", writes=_SCENES),
     ".gltf": Format("glTF", "motionloom.formats.gltf", writes=_SCENES),
     ".vrm": Format("VRM", "motionloom.formats.gltf.reader", writes=()),
@@ -72,6 +77,7 @@ FORMATS = {
     ".usd": Format("USD", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usda": Format("USD text", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usdc": Format("USD crate", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
+    ".trc": Format("TRC", "motionloom.formats.trc", "markers", _POINTS),
     ".csv": Format("CSV", "motionloom.formats.tables", "markers", _POINTS),
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
@@ -86,7 +92,8 @@ LEFT_OUT = {
     ".c3d": "markers without a skeleton; convert them to motions with "
     "motionloom reconstruct LIB FILE -o OUT.bvh, then import the motions",
     ".blend": "not supported; convert to GLB with Blender (motionloom info FILE shows how)",
-    ".trc": "not supported; export the markers as C3D",
+    ".trc": "markers whose labels do not name joints; set --layout to a file that maps joints to "
+    "markers, and name the files",
 }
 
 
@@ -137,7 +144,8 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     ----------
     path : str or Path
         File to read, for example ``kick.bvh``, ``kick.glb`` or ``01_01.amc`` (whose ``.asf`` file
-        is found automatically), or a take of a file (``knight.glb/Run``).
+        is found automatically), a take of a file (``knight.glb/Run``), or joint positions
+        (``sample.npy``).
     settings : LoadSettings, optional
         Settings object. Single settings can also be passed as keyword arguments.
 
@@ -210,7 +218,9 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
 
     path, settings = Path(path), LoadSettings.given(None, options)
     chosen = settings.animation is not None or settings.skeleton is not None
-    module: Any = _module(path) if path.is_file() and is_motion_file(path) else None
+    module: Any = _reader(path) if path.is_file() and path.suffix.lower() in FORMATS else None
+    if settings.layout is not None and "layout" not in _option_names(module.read):
+        settings = replace(settings, layout=None)  # of other files in the same import
     if chosen or not hasattr(module, "takes"):
         yield "", load(path, settings)
         return
@@ -222,7 +232,7 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
     else:
         results = _one_by_one(path, takes_in(path), plain)
     empty = True
-    for take, motion in results:
+    for take, motion in _scenes(path, results):
         empty = False
         if isinstance(motion, MotionloomError):
             yield take.name, motion
@@ -249,11 +259,12 @@ def takes_in(path: str | Path) -> list[FileTake]:
     from motionloom.formats.takes import FileTake
 
     path = Path(path)
-    if not path.is_file() or not is_motion_file(path) or not hasattr(_module(path), "takes"):
+    known = path.suffix.lower() in FORMATS
+    if not path.is_file() or not known or not hasattr(_reader(path), "takes"):
         return [FileTake()]
     check_regular(path)
     with _one_type_of_error(path):
-        return _module(path).takes(path)
+        return _reader(path).takes(path)
 
 
 def split_take(path: Path) -> tuple[Path, str]:
@@ -265,7 +276,7 @@ def split_take(path: Path) -> tuple[Path, str]:
         return path, ""  # most files, without asking the disk
     if not path.exists():
         for parent in path.parents:
-            if parent.is_file() and is_motion_file(parent):
+            if parent.is_file() and parent.suffix.lower() in FORMATS:
                 return parent, path.relative_to(parent).as_posix()
     return path, ""
 
@@ -285,8 +296,28 @@ def _selection(file: Path, take: str) -> dict[str, Any]:
     )
 
 
-def _module(path: Path) -> Any:
-    return importlib.import_module(FORMATS[path.suffix.lower()].module)
+def _reader(path: Path) -> Any:
+    """Return the module that reads motions from a file."""
+    format = FORMATS[path.suffix.lower()]
+    if format.reads == "markers":
+        return importlib.import_module("motionloom.formats.positions.marker_joints")
+    return importlib.import_module(format.module)
+
+
+def _scenes(
+    path: Path, results: Iterator[tuple[FileTake, Motion | MotionloomError]]
+) -> Iterator[tuple[FileTake, Motion | MotionloomError]]:
+    """Mark the motions of a file that different skeletons perform at the same time."""
+    every = list(results)
+    skeletons: dict[Any, set[Any]] = {}
+    for take, _ in every:
+        skeletons.setdefault(take.animation, set()).add(take.skeleton)
+    for take, motion in every:
+        together = len(skeletons[take.animation]) > 1
+        if together and not isinstance(motion, MotionloomError):
+            scene = path.name if len(skeletons) == 1 else f"{path.name}/{take.animation}"
+            motion = replace(motion, origin=replace(motion.origin, scene=scene))
+        yield take, motion
 
 
 def _guarded(path: Path, results: Iterator[Any]) -> Iterator[Any]:
@@ -442,6 +473,30 @@ def is_motion_file(path: Path) -> bool:
     return format is not None and format.reads == "motion"
 
 
+def holds_motion(path: Path) -> bool:
+    """Return whether `load` can probably read a file, from its suffix and its first bytes.
+
+    Marker files do if their labels name joints, and arrays if their shape is that of positions.
+
+    Examples
+    --------
+    >>> holds_motion(Path("walk.bvh")), holds_motion(Path("notes.txt"))
+    (True, False)
+    """
+    format = FORMATS.get(path.suffix.lower())
+    if format is None:
+        return False
+    if format.reads == "markers":
+        from motionloom.formats.positions.marker_joints import holds_joints
+
+        return path.is_file() and holds_joints(path)
+    if path.suffix.lower() == ".npy":
+        from motionloom.formats.positions.point_files import holds_points
+
+        return holds_points(path)
+    return format.listed
+
+
 def is_marker_file(path: Path) -> bool:
     """Return whether files with this suffix contain markers."""
     format = FORMATS.get(path.suffix.lower())
@@ -492,16 +547,16 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
         if advice := way_out(path):
             raise MotionFormatError(advice, path=path)
         raise MotionFormatError(f"unknown suffix {suffix!r}; expected one of {suffixes}", path=path)
-    read = importlib.import_module(FORMATS[suffix].module).read
-    options = _options(read, settings, f"reading {FORMATS[suffix].name}")
-    if kind != FORMATS[suffix].reads and path.is_file():
-        other = "load_markers" if kind == "motion" else "load"
-        content = "markers without a skeleton" if kind == "motion" else "a motion, not markers"
-        raise MotionFormatError(f"the file contains {content}; read it with {other}", path=path)
+    module = _reader(path) if kind == "motion" else importlib.import_module(FORMATS[suffix].module)
+    options = _options(module.read, settings, f"reading {FORMATS[suffix].name}")
+    if kind == "markers" and FORMATS[suffix].reads == "motion" and path.is_file():
+        raise MotionFormatError(
+            "the file contains a motion, not markers; read it with load", path=path
+        )
     with suppress(FileNotFoundError):
         check_regular(path)  # a pipe or a device could block or never end
     with _one_type_of_error(path):
-        content = read(path, **options)
+        content = module.read(path, **options)
         _check_rate(content.fps, path)
         return content
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from motionloom.settings import Setting, Settings, setting
 
@@ -17,6 +18,11 @@ UP = Setting("Up axis of the file, such as y, z, x or -y. [inferred]")
 FPS = Setting("Frame rate, which overrides that of the file.")
 ROLES = Setting("JSON or TOML file that maps roles to joints with unknown names.", metavar="MAP")
 PARTIAL = Setting("Read the complete frames of a truncated file.")
+LAYOUT = Setting(
+    "Order of the points in a file with joint positions: humanml3d, smpl, h36m, coco, openpose, "
+    "halpe, kinect, mediapipe, or a JSON or TOML file. [inferred]",
+    metavar="NAME|FILE",
+)
 STRICT = Setting("Raise an error for every deviation from the specification.")
 
 
@@ -32,6 +38,9 @@ class FormatOptions(Settings):
     max_gap: float | None = setting(
         None, "Acclaim: maximum length of a gap that is interpolated. [0.5]", unit="s"
     )
+    smooth: bool | None = setting(
+        None, "Joint positions: whether to remove noise. [if there is noise]"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +51,7 @@ class LoadSettings(Settings):
     fps: float | None = setting(None, FPS)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
+    layout: str | Path | Mapping[str, Any] | None = setting(None, LAYOUT)
     partial: bool = setting(False, PARTIAL)
     strict: bool = setting(False, STRICT)
     keep_carrier: bool = setting(
@@ -49,12 +59,13 @@ class LoadSettings(Settings):
     )
     format: FormatOptions = setting(FormatOptions(), "Options of individual formats.")
     animation: str | int | None = setting(
-        None, "glTF, FBX: name or number of the animation to read. [first]"
+        None, "glTF, FBX, joint positions: name or number of the animation to read. [first]"
     )
     skeleton: str | int | Path | None = setting(
         None,
         "Figure to read: name of the ROOT (BVH), name or number of the skin (glTF), path or root "
-        "of the skeleton (USD, FBX), or the .asf file of an Acclaim motion. [first]",
+        "of the skeleton (USD, FBX), person (joint positions), or the .asf file of an Acclaim "
+        "motion. [first]",
     )
 
 
@@ -76,7 +87,7 @@ class LoadMarkersSettings(Settings):
 class SaveSettings(Settings):
     """Settings for writing a motion, markers or a scene; see `motionloom.save`."""
 
-    unit: str | float | None = setting(None, "BVH, C3D, FBX: unit of the written file.")
+    unit: str | float | None = setting(None, "BVH, C3D, FBX, TRC: unit of the written file.")
     up: str | None = setting(None, "BVH, C3D, FBX: up axis of the written file.")
     order: str | None = setting(None, "BVH: order of the rotation channels, such as ZXY.")
     rest_frame: bool = setting(False, "BVH: write the rest pose as an additional first frame.")
@@ -87,6 +98,9 @@ class SaveSettings(Settings):
         False, "glTF: store rotations in 16 bits, and a single key for joints that never rotate."
     )
     decimals: int = setting(6, "CSV: number of digits after the decimal point.")
+    layout: str = setting(
+        "humanml3d", "NPY: content of the file (humanml3d or humanml3d-263).", expert=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +122,7 @@ class ConvertSettings(Settings):
     )
     from_unit: str | None = setting(None, "Unit of the files that are read. [inferred]")
     roles: str | None = setting(None, ROLES.help, metavar="MAP")
+    layout: str | None = setting(None, LAYOUT)
     animation: str | None = setting(
         None, "Take to convert if a file has several, or all. [first]", metavar="NAME|all"
     )
@@ -119,8 +134,9 @@ class ConvertSettings(Settings):
     )
     to: str | None = setting(
         None,
-        "Format of the written files if OUT is a folder, such as glb or bvh.",
-        metavar="SUFFIX",
+        "Format of the written files if OUT is a folder, such as glb or bvh; or humanml3d "
+        "(22 joints at 20 fps, and the 263 features in a second file).",
+        metavar="FORMAT",
     )
     clean: bool = setting(False, "Remove foot skate before converting.")
 

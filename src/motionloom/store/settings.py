@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from motionloom.errors import InvalidInput
-from motionloom.formats.settings import ROLES, UNIT, UP
+from motionloom.formats.settings import LAYOUT, ROLES, UNIT, UP
 from motionloom.settings import Settings, setting
 
 LabelRule = str | Path | Mapping[str, str | Iterable[str]]
@@ -36,6 +36,7 @@ class ImportSettings(Settings):
     unit: str | float | None = setting(None, UNIT)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
+    layout: str | Path | Mapping[str, Any] | None = setting(None, LAYOUT)
     force: bool = setting(False, "Read files again even if they are unchanged.")
     workers: int | None = setting(None, "Number of worker processes. [one per core]", least=1)
 
@@ -64,4 +65,10 @@ class ImportSettings(Settings):
 
             roles = self.roles if isinstance(self.roles, Mapping) else load_role_map(self.roles)
             options["roles"] = dict(roles)
+        if self.layout is not None:
+            from motionloom.motion.positions.layouts import LAYOUTS, layout_named
+
+            layout = layout_named(self.layout)
+            # The content of a file, so that an import notices when it changes.
+            options["layout"] = layout.name if layout.name in LAYOUTS else layout.to_json()
         return options

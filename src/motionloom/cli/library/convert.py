@@ -20,6 +20,13 @@ from motionloom.cli.terminal import print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats.settings import ConvertSettings, LoadSettings
 
+# Targets of --to that are not suffixes: suffix, and the other files with the options to write them.
+_TARGETS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "humanml3d": (".npy", {"_263": {"layout": "humanml3d-263"}}),
+    "amass": (".npz", {}),
+    "opensim": (".trc", {}),
+}
+
 if TYPE_CHECKING:
     from motionloom.motion import Markers, Motion
     from motionloom.motion.diagnostics.quality import QualityReport
@@ -69,7 +76,7 @@ def convert(
     with progress("converting", len(jobs), quiet=json) as advance:
         for source, out in jobs:
             try:
-                given = _read(source, settings)
+                given = _read(source, out, settings)
                 left_out |= _left_out(source, given, settings)
                 motion = convert(
                     given,
@@ -78,6 +85,10 @@ def convert(
                 )  # fmt: skip
                 save(motion, out, **save_options(out, **conventions))
                 written.append(str(out))
+                for ending, options in _TARGETS.get(settings.to or "", ("", {}))[1].items():
+                    other = out.with_name(f"{out.stem}{ending}{out.suffix}")
+                    save(motion, other, **options)
+                    written.append(str(other))
                 report = getattr(motion, "quality", None)  # markers have no skeleton
                 if target is not None and report is not None:
                     reports[str(out)] = report
@@ -139,7 +150,7 @@ def _jobs(
     from motionloom.formats import FORMATS
     from motionloom.formats.registry import instead_of
 
-    suffix = settings.to
+    suffix = _TARGETS[settings.to][0] if settings.to in _TARGETS else settings.to
     given, failed = [], []
     for source in sources:
         if Path(source).is_dir():
@@ -163,6 +174,10 @@ def _jobs(
             raise InvalidInput(
                 f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"
             )
+        if settings.to in _TARGETS and out.suffix.lower() != suffix:
+            raise InvalidInput(
+                f"--to {settings.to} writes {suffix} files, but the output is {out.name}"
+            )
         return [(inputs[0][0], out)], failed
     if out.suffix and not out.is_dir() and suffix is None:
         # A name such as `walk.blend` probably means a file, not a folder.
@@ -172,7 +187,8 @@ def _jobs(
     ending = "." + (suffix or "bvh").lstrip(".").lower()
     if ending not in FORMATS or not FORMATS[ending].writes:
         suffixes = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
-        raise InvalidInput(f"--to must be one of {suffixes}; got {suffix!r}")
+        names = ", ".join(_TARGETS)
+        raise InvalidInput(f"--to must be one of {suffixes}, {names}; got {suffix!r}")
     return [(source, out / f"{stem}{ending}") for source, stem in inputs], failed
 
 
@@ -195,14 +211,22 @@ def _stem(source: str) -> str:
     return name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}"
 
 
-def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
-    """Read the motion to convert. If only the format changes, all joints are kept."""
-    from motionloom.formats import is_marker_file, load_markers, split_take
+def _read(source: str, out: Path, settings: ConvertSettings) -> Motion | Markers:
+    """Read the motion to convert. If only the format changes, all joints are kept.
+
+    Markers stay markers if the output can hold them, unless a layout is given.
+    """
+    from motionloom.formats import FORMATS, holds_motion, is_marker_file, load_markers, split_take
     from motionloom.motion.segment import split_segment
 
     given: dict[str, Any] = {} if settings.from_unit is None else {"unit": settings.from_unit}
-    if is_marker_file(Path(source)):
-        return load_markers(source, **given)
+    if settings.layout is not None:
+        given["layout"] = settings.layout
+    elif is_marker_file(Path(source)):
+        keeps = "markers" in FORMATS[out.suffix.lower()].writes
+        changes = settings.onto or settings.character or settings.clean or settings.preset
+        if (keeps and not changes) or not holds_motion(Path(source)):
+            return load_markers(source, **given)
     is_file = split_take(Path(split_segment(source)[0]))[0].is_file() or Path(source).is_file()
     changed = (settings.preset, settings.onto, settings.character, settings.clean, settings.root)
     same_body = not any(changed)

@@ -70,6 +70,14 @@ class Layout:
             own = {point: (point,) for point in self.points if point in LANDMARKS}
             object.__setattr__(self, "landmarks", own)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the layout as plain data, which `layout_named` accepts."""
+        return {
+            "points": list(self.points),
+            "landmarks": {key: list(names) for key, names in self.landmarks.items()},
+            **{key: getattr(self, key) for key in ("fps", "unit", "up") if getattr(self, key)},
+        }
+
     def columns(self) -> dict[str, list[int]]:
         """Return the indices of the points of each landmark."""
         index = {point: number for number, point in enumerate(self.points)}
@@ -153,7 +161,8 @@ _SIDE = {"l": "left", "left": "left", "r": "right", "right": "right"}
 _PARTS = {
     "hip": "hip", "hips": "hips", "midhip": "hips", "pelvis": "hips", "spinebase": "hips",
     "hipcenter": "hips", "hjc": "hip", "upleg": "hip", "upperleg": "hip", "thigh": "hip",
-    "spine": "spine", "spinemid": "spine", "torso": "spine", "belly": "spine", "spinenaval": "spine",
+    "spine": "spine", "spinemid": "spine", "torso": "spine", "belly": "spine",
+    "spinenaval": "spine",
     "spine1": "spine1", "spine2": "spine1", "chest": "chest", "spine3": "chest",
     "neck": "neck", "thorax": "neck", "spineshoulder": "neck", "shouldercenter": "neck",
     "head": "head", "headtop": "head_top", "topofhead": "head_top", "vertex": "head_top",
@@ -181,8 +190,8 @@ def landmarks_in(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
     Examples
     --------
-    >>> landmarks_in(["RHip", "LBigToe", "nose", "T8", "right_knee"])
-    {'right_hip': ('RHip',), 'left_toe': ('LBigToe',), 'nose': ('nose',), 'right_knee': ('right_knee',)}
+    >>> landmarks_in(["RHip", "LBigToe", "nose", "T8"])
+    {'right_hip': ('RHip',), 'left_toe': ('LBigToe',), 'nose': ('nose',)}
     """
     parsed = [_parsed(label) for label in labels]
     names = {part for _, part in parsed}

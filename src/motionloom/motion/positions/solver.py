@@ -37,7 +37,9 @@ Array = NDArray[np.float64]
 
 X, Y, Z = np.eye(3)
 SIDES = (("left", 1.0), ("right", -1.0))
-_SLACK = 1.01  # length of a bending link over its largest distance, which keeps it from straightening
+_SLACK = (
+    1.01  # length of a bending link over its largest distance, which keeps it from straightening
+)
 _STIFF = 0.0005  # meters; a link whose distance varies less is straight
 _RIGID = 0.001  # meters; points of a rigid body stay closer to their mean position in its frame
 _BENT = np.sin(np.radians(20.0))  # the side to which a limb is bent is certain
@@ -46,6 +48,12 @@ _SURE = 0.002  # radians; uncertainty of the direction of a bone without noise
 _PRIOR = 1e-3  # weight of the anatomical hinge axis
 _FOOT = np.array([0.0, -0.4, 0.9]) / np.hypot(0.4, 0.9)  # from the ankle to the ball at rest
 _ASSUMED_FOOT, _ASSUMED_HAND, _ASSUMED_HEAD = 0.27, 0.35, 0.5  # times shin, forearm, shoulder width
+# Joints of a bending link: one at its start, and one in its middle.
+_LINKS = {
+    "spine": ("lower_back", ""),
+    "chest": ("lower_back", "spine"),
+    "head": ("upper_chest", "neck"),
+}
 _FACE = ("nose", "left_eye", "right_eye", "left_ear", "right_ear", "head_top")
 _MIN_LENGTH = 1e-4  # meters
 
@@ -271,14 +279,10 @@ class _Body:
         The first bone starts at the position of `parent`. The last joint added is the one at the
         target, and its rotation is set by the caller.
         """
-        names = {
-            "spine": ("lower_spine", "lower_spine1"), "chest": ("spine", "spine1"),
-            "head": ("neck", "neck1"),
-        }  # fmt: skip
-        first, middle = names.get(key, (key.replace("shoulder", "collar"),) * 2)
+        first, middle = _LINKS.get(key, (key.replace("shoulder", "collar"), ""))
         if key == "chest" and "spine" in self.seen:
-            first, middle = "upper_spine", "upper_spine1"
-        middle = f"{first}1" if middle == first else middle
+            first, middle = "upper_back", ""
+        middle = middle or f"{first}1"
         start = self.path[parent]
         way = target - start
         distance = _length(way)
@@ -398,8 +402,8 @@ class _Body:
         anchors = anchors or [key for key in ("nose", "head_top") if key in seen]
         if not anchors:
             if "neck" not in self.path:
-                self.add("neck", "chest", np.zeros(3), chest)
-            self.add("head", "neck", _ASSUMED_HEAD * width * Y, None)
+                self.add("neck", "chest", 0.3 * _ASSUMED_HEAD * width * Y, chest)
+            self.add("head", "neck", 0.7 * _ASSUMED_HEAD * width * Y, None)
             return
         center = np.mean([seen[key] for key in anchors], axis=0)
         lateral = self.axis("chest", X)
@@ -465,12 +469,8 @@ def _roles(names: set[str]) -> dict[str, str | None]:
         front = f"{side}_foot" if f"{side}_foot" in names else f"{side}_toe"
         roles[f"{side}_foot"] = front
         roles[f"{side}_toe"] = f"{side}_toe" if f"{side}_toe" in names else front
-    roles |= {role: role for role in ("hips", "chest", "neck", "head", "head_top") if role in names}
-    roles["spine"] = next(n for n in ("spine1", "lower_spine1", "spine", "chest") if n in names)
-    if "neck1" in names:
-        roles["neck"] = "neck1"
-    if "lower_spine1" not in names and "chest" in names and "left_collar1" not in names:
-        roles["spine"] = "spine" if "spine" in names else "chest"
+    trunk = ("hips", "spine", "chest", "neck", "head", "head_top")
+    roles |= {role: role for role in trunk if role in names}
     return roles
 
 
@@ -491,8 +491,8 @@ def _hinge_axes(upper: Array, lower: Array, prior: Array, sure: float, fps: floa
     weights = np.where(sine > _BENT, (sine / sure) ** 2, 0.0)
     rough = _smooth_complex(value / np.maximum(sine, 1e-9), weights, anatomical, stiffness)
     flipped = (sine <= _BENT) & ((value * rough.conj()).real < 0.0)
-    value = np.where(flipped, -value, value) / np.maximum(sine, 1e-9)
-    angle = _smooth_complex(value, (sine / sure) ** 2, anatomical, stiffness)
+    unit = value * np.where(flipped, -1.0, 1.0) / np.maximum(sine, 1e-9)
+    angle = _smooth_complex(unit, (sine / sure) ** 2, anatomical, stiffness)
     angle = angle / np.maximum(np.abs(angle), 1e-12)
     return angle.real[:, None] * along + angle.imag[:, None] * aside
 
@@ -510,7 +510,7 @@ def _smooth_complex(
     bands[0, 1:] = -stiffness
     if len(values) == 1:
         return (weights * values + _PRIOR * prior) / bands[1]
-    return solveh_banded(bands, weights * values + _PRIOR * prior)
+    return np.asarray(solveh_banded(bands, weights * values + _PRIOR * prior))
 
 
 def _transported(direction: Array) -> tuple[Array, Array]:
