@@ -209,7 +209,11 @@ def test_every_field_is_explained(settings):
 @pytest.mark.parametrize(
     ("function", "settings", "besides"),
     [
-        (convert, ConvertSettings, {"unit", "up", "roles", "to", "animation", "from_unit"}),
+        (
+            convert,
+            ConvertSettings,
+            {"unit", "up", "roles", "to", "animation", "from_unit", "layout"},
+        ),
         (foot_contacts, CleanSettings, {"ease", "shortest", "gap"}),
         (
             ml.Motion.clean_feet,

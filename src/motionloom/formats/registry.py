@@ -259,8 +259,8 @@ def takes_in(path: str | Path) -> list[FileTake]:
     from motionloom.formats.takes import FileTake
 
     path = Path(path)
-    known = path.suffix.lower() in FORMATS
-    if not path.is_file() or not known or not hasattr(_reader(path), "takes"):
+    supported = path.suffix.lower() in FORMATS
+    if not path.is_file() or not supported or not hasattr(_reader(path), "takes"):
         return [FileTake()]
     check_regular(path)
     with _one_type_of_error(path):

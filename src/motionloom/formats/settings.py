@@ -41,6 +41,7 @@ class FormatOptions(Settings):
     smooth: bool | None = setting(
         None, "Joint positions: whether to remove noise. [if there is noise]"
     )
+    strict: bool = setting(False, STRICT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,6 @@ class LoadSettings(Settings):
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
     layout: str | Path | Mapping[str, Any] | None = setting(None, LAYOUT)
     partial: bool = setting(False, PARTIAL)
-    strict: bool = setting(False, STRICT)
     keep_carrier: bool = setting(
         False, "Keep joints above the hips. By default, the hips become the root."
     )

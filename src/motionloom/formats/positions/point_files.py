@@ -125,15 +125,15 @@ def _from_npy(data: bytes, path: Path) -> list[Points]:
         raise MotionFormatError(
             f"this is not an array of numbers ({str(error)[:80]})", path=path
         ) from None
-    size = math.prod(shape) * dtype.itemsize
-    if len(data) - file.tell() < size:
+    size, begin = math.prod(shape) * dtype.itemsize, file.seek(0, 1)
+    if len(data) - begin < size:
         raise MotionFormatError(
             f"the array has the shape {shape}, which needs {size} bytes of data, but only "
-            f"{len(data) - file.tell()} follow",
+            f"{len(data) - begin} follow",
             path=path,
         )
     _check_size(shape, path)
-    values = np.frombuffer(data, dtype, math.prod(shape), file.tell()).reshape(shape, order=order)
+    values = np.frombuffer(data, dtype, math.prod(shape), begin).reshape(shape, order=order)
     return recordings({"": values}, path)
 
 
@@ -170,7 +170,7 @@ def recordings(content: Mapping[str, Any], path: Path) -> list[Points]:
     labels = None if names is None else tuple(str(name)[:80] for name in np.asarray(names).ravel())
     trust = next((content[name] for name in _CONFIDENCES if name in content), None)
     lengths = np.asarray(content["lengths"]).ravel() if "lengths" in content else None
-    texts = content.get("text", content.get("texts"))
+    captions = content.get("text", content.get("captions"))
     takes = _split(values, path)
     if labels is not None and labels and len(labels) != takes[0].positions.shape[1]:
         labels = None
@@ -182,8 +182,8 @@ def recordings(content: Mapping[str, Any], path: Path) -> list[Points]:
         if trust is not None and np.shape(trust) == take.positions.shape[:2]:
             confidence = np.asarray(trust, np.float64)
         name = take.name
-        if isinstance(texts, (list, tuple)) and len(texts) == len(takes) > 1:
-            caption = "".join(c if c.isalnum() or c in " -" else " " for c in str(texts[number]))
+        if isinstance(captions, (list, tuple)) and len(captions) == len(takes) > 1:
+            caption = "".join(c if c.isalnum() or c in " -" else " " for c in str(captions[number]))
             name = f"{take.name} {' '.join(caption.split())[:60]}".strip()
         result.append(
             replace(take, labels=labels, confidence=confidence, name=name, fps=fps or take.fps)
