@@ -29,6 +29,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 # Extra -> its purpose.
 PURPOSES = {
+    "agents": "AI assistants, `motionloom agent`",
     "audio": "music in sound files (WAV, MP3, FLAC); MIDI needs no extra",
     "cloud": "libraries in an object store (S3, GCS, ...), `import --store`",
     "cluster": "running on a Dask cluster, `--cluster`",

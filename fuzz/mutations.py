@@ -301,7 +301,7 @@ def _mutate_cell(
 def mutated_file(path: Path, data: bytes, rng: random.Random, folder: Path) -> bytes:
     """Apply a mutation that fits the type of a file."""
     suffix = path.suffix.lower()
-    if suffix in (".json", ".gltf"):
+    if suffix in (".json", ".gltf", ".vrm"):
         return mutated_json(data, rng) if rng.random() < 0.7 else mutated_bytes(data, rng)
     if suffix in (".glb", ".vrma"):
         return mutated_glb(data, rng)

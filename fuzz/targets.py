@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import random
 import re
 import shutil
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ import motionloom as ml
 from fuzz.mutations import mutated_file
 from motionloom.dance.transitions.movement_graph import load_graph
 from motionloom.errors import MotionloomError
-from motionloom.formats import FORMATS
+from motionloom.formats import FORMATS, load_takes
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion_graph import GraphSettings
 from motionloom.store import history
@@ -41,6 +43,21 @@ LINGUISTIC_TYPE_REF="default"><ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a
 TIME_SLOT_REF1="ts1" TIME_SLOT_REF2="ts2"><ANNOTATION_VALUE>calm</ANNOTATION_VALUE>
 </ALIGNABLE_ANNOTATION></ANNOTATION></TIER></ANNOTATION_DOCUMENT>
 """
+_PEOPLE = "".join(
+    f"""<subject label="{label}" frameRate="60" segmentCount="3"><segments>
+<segment label="Pelvis"><points><point><pos_b>0 0 0</pos_b></point></points></segment>
+<segment label="L5"><points><point><pos_b>0 0 0.1</pos_b></point></points></segment>
+<segment label="Head"><points><point><pos_b>0 0 0.2</pos_b></point></points></segment></segments>
+<joints><joint><connector1>Pelvis/a</connector1><connector2>L5/a</connector2></joint>
+<joint><connector1>L5/b</connector1><connector2>Head/b</connector2></joint></joints><frames>"""
+    + "".join(
+        f"""<frame time="{n}" index="{n}" type="normal"><orientation>1 0 0 0 0.8 0.6 0 0 0.6 0 0.8 0
+</orientation><position>0 0.{n} 1 0 0 1.2 0 0 1.6</position></frame>"""
+        for n in range(1, 9)
+    )
+    + "</frames></subject>"
+    for label in ("Anna", "Bob")
+)
 _BONE = """  begin
     id {0}
     name {1}
@@ -72,6 +89,20 @@ def seed_files(folder: Path) -> list[Path]:
     for path in sorted(folder.glob("walk*")):
         if path.suffix in (".asf", ".bin") and path not in made:
             made.append(path)
+    pair = ml.Scene([replace(walk, name="Anna"), replace(walk[5:30], name="Bob")])
+    for suffix in FORMATS:  # files with several takes
+        with contextlib.suppress(MotionloomError):
+            made.append(ml.save(pair, folder / f"pair{suffix}", **_SMALL.get(suffix, {})))
+    avatar = json.loads((folder / "hero.gltf").read_text())
+    bones = {bone: {"node": node} for node, bone in enumerate(("hips", "spine", "chest", "neck"))}
+    avatar["extensions"] = {"VRMC_vrm": {"specVersion": "1.0", "humanoid": {"humanBones": bones}}}
+    avatar["animations"] = [{**avatar["animations"][0], "name": name} for name in "ab"]
+    (folder / "avatar.vrm").write_text(json.dumps(avatar), encoding="utf-8")
+    made.append(folder / "avatar.vrm")
+    (folder / "duet.mvnx").write_text(
+        f'<?xml version="1.0"?><mvnx version="4">{_PEOPLE}</mvnx>', encoding="utf-8"
+    )
+    made.append(folder / "duet.mvnx")
     rng = np.random.default_rng(0)
     np.savez_compressed(
         folder / "amass.npz",
@@ -158,6 +189,10 @@ def read_file(path: Path, library: ml.Library, rng: random.Random) -> None:
         if isinstance(loaded, ml.Motion):
             loaded = hips_as_root(loaded)
             np.asarray(loaded.rotations).sum() + loaded.positions().sum()
+        if isinstance(loaded, ml.Motion) and path.stem in ("pair", "avatar", "duet"):
+            for _, take in load_takes(path):
+                if isinstance(take, MotionloomError):
+                    _look_through(take)
         if path.stem.startswith("hero"):
             worn = ml.demo.clip("walk")[:5].retarget(path)
             worn.save(path.with_name(f"worn{rng.choice(['.glb', '.fbx', '.gltf'])}"))
@@ -228,7 +263,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
 def _look_through(error: MotionloomError) -> None:
     """Raise an error if a reading process failed in an unexpected way."""
     text = str(error)
-    if re.search(r"\((Index|Key|Type|Attribute|ZeroDivision|Assertion|Name)Error: ", text):
+    if re.search(r"[( ](Index|Key|Type|Attribute|ZeroDivision|Assertion|Name)Error: ", text):
         raise AssertionError(text)
     if "took longer than the limit" in text:
         raise AssertionError(text)

@@ -100,6 +100,7 @@ OUR_RULES = (
         GraphSettings, "rules.root_path", "differences",
     ),
     OurRule("Dead ends are removed.", GraphSettings, "rules.dead_ends", True),
+    OurRule("Short loops are repeated.", GraphSettings, "rules.unroll", False),
     OurRule(
         "The threshold follows from the number of transitions per minute.",
         GraphSettings, "max_distance", 15.0,

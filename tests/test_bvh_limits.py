@@ -17,6 +17,7 @@ import pytest
 from odd_bvh_model import MAN, bvh_lines, encoded, line_of, rows_of
 
 import motionloom as ml
+from motionloom.errors import MotionFormatError
 
 MEGABYTE = 1 << 20
 LIMIT = 2560 * MEGABYTE
@@ -26,6 +27,7 @@ HEAD = encoded(LINES[: LINES.index("MOTION")])
 SCRIPT = """
 import json, sys, traceback
 import motionloom as ml
+from motionloom.errors import MotionFormatError
 for file in sys.argv[1:]:
     try:
         motion = ml.load(file)
@@ -210,3 +212,18 @@ def test_the_suffix_may_be_upper_case(tmp_path):
     file = tmp_path / "TAKE.BVH"
     file.write_bytes(encoded(LINES))
     assert len(ml.load(file)) == 4
+
+
+def test_joints_without_channels_do_not_multiply_the_frames(tmp_path, monkeypatch):
+    """A file of 0.4 MB with 2,000 joints and 50,000 frames of one joint took 1.7 GB."""
+    monkeypatch.setattr("motionloom.formats.bvh.reader._ROOM", 1000)
+    joint = "JOINT j{0}\n{{\nOFFSET 0 1 0\nCHANNELS 0\nEnd Site\n{{\nOFFSET 0 1 0\n}}\n}}\n"
+    path = tmp_path / "a.bvh"
+    path.write_text(
+        "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n"
+        + "".join(joint.format(number) for number in range(300))
+        + "}\nMOTION\nFrames: 3000\nFrame Time: 0.01\n"
+        + "0 0 0\n" * 3000
+    )
+    with pytest.raises(MotionFormatError, match="almost none of the 301 joints have channels"):
+        ml.load(path)

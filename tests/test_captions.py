@@ -176,7 +176,7 @@ def test_captions_are_compared_with_labels(tmp_path):
             ["--sets", "odd"],
             "captions can only be scored on the sets exercises, cmu-groups, cmu-kinds, bandai",
         ),
-        ([*options, "-o", "page.txt"], "the output must be a .md file"),
+        ([*options, "-o", "page.txt"], "the suffix must be .md"),
         (["--sets", "exercises", "--keep", tmp_path], "set its folder with --data"),
     ):
         done = ran("evaluate-captions", *wrong)

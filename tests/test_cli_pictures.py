@@ -165,7 +165,7 @@ def test_sheet_cuts_long_clips(run, folder):
     ("arguments", "message"),
     [
         (["nowhere"], "nowhere: no such library or folder"),
-        (["takes", "-o", "sheet.png"], "sheet.png: a sheet is a web page"),
+        (["takes", "-o", "sheet.png"], "cannot write sheet.png: the suffix must be one of .html"),
         (["empty"], "empty: no motion files"),
     ],
 )

@@ -174,8 +174,8 @@ def test_family_is_drawn_and_written_for_other_programs(place, tmp_path):
             "tiers must be an integer of at least 1, or all",
         ),
         (["walk_p0", "--weights", "odd"], "weights must be one of moving, equal"),
-        (["walk_p0", "--sheet", "page.txt"], "must end in .html"),
-        (["walk_p0", "--strip", "strip.txt"], "suffix must be .png or .pdf"),
+        (["walk_p0", "--sheet", "page.txt"], "suffix must be one of .html"),
+        (["walk_p0", "--strip", "strip.txt"], "suffix must be one of .png, .pdf"),
         (["walk_p0", "--label", "nothing"], "no motion is labeled 'nothing'"),
     ],
 )

@@ -100,6 +100,12 @@ def replaced(lib, folder):
     lib.add_motion(ml.demo.clip("walk")[:20], name="walk", replace=True)
 
 
+def read_labels(lib, folder):
+    table = "motion,start,end,label\nwalk,,,quick\nwalk,0.1,0.5,turn\nkick_a,,,high\n"
+    (folder / "labels.csv").write_text(table)
+    lib.labels.read(folder / "labels.csv")
+
+
 def repaired(lib, folder):
     assert lib.verify(repair=True).problems == ()
 
@@ -115,16 +121,20 @@ CHANGES: dict[str, tuple[list[Change], Change]] = {
     "rename": ([], renamed),
     "remove": ([], lambda lib, folder: lib.remove("walk", "kick_b")),
     "beats": ([], lambda lib, folder: lib.beats.set("kick_b", bpm=120)),
+    "edit beats": ([], lambda lib, folder: lib.beats.edit("walk", times=[0.2, 0.9, 1.7])),
+    "read labels": ([], read_labels),
     "save": ([], saved_again),
     "delete": ([], deleted),
     "several": ([], mixed),
     "undo rename": ([renamed], undone),
+    "redo rename": ([renamed, undone], lambda lib, folder: lib.redo()),
     "undo several": ([mixed], undone),
     "redo several": ([mixed, undone], lambda lib, folder: lib.redo()),
     "redo save": ([saved_again, undone], lambda lib, folder: lib.redo()),
     "web": ([], lambda lib, folder: lib.webs.build(only=["walk", "kick_a"], workers=1)),
     "graph": ([], lambda lib, folder: lib.graphs.edited(graph_settings(9), workers=1)),
     "graph settings": ([], lambda lib, folder: lib.graphs.keep(graph_settings(9))),
+    "edit graph": ([], lambda lib, folder: lib.graphs.edit("lock", "walk:30,fast:12")),
     "match": ([], lambda lib, folder: lib.motion_matching(only=["walk", "kick_a"])),
     "parametrize": (
         [],

@@ -141,7 +141,7 @@ def test_the_command_line_rejects_invalid_settings_in_one_line(tmp_path, monkeyp
     monkeypatch.setattr(sys, "argv", ["motionloom", "march", "-o", "out.fbx"])
     with pytest.raises(SystemExit):
         main()
-    assert "the suffix of a crowd must be one of .glb, .gltf, .usd" in capsys.readouterr().err
+    assert "the suffix must be one of .glb, .gltf, .usd" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml"]
 
 

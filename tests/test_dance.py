@@ -279,7 +279,7 @@ def test_errors_are_one_line(lib, tmp_path, capsys):
     (tmp_path / "path.csv").write_text("here\nthere\n")
     (tmp_path / "song.txt").write_text("la la la")
     for arguments, message in [
-        (("tune", "-o", tmp_path / "dance.doc"), "the suffix of a dance must be one of"),
+        (("tune", "-o", tmp_path / "dance.doc"), "the suffix must be one of .bvh"),
         ((tmp_path / "song.txt", "-o", tmp_path / "dance.bvh"), "suffix of a music file"),
         ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such music file; name another"),
         (

@@ -181,3 +181,60 @@ def test_a_file_without_a_skeleton_is_a_failure_not_a_silent_loss(lib, tmp_path)
     assert report.added == 0 and len(report.failed) == 2
     reasons = " ".join(failure.reason for failure in report.failed)
     assert "no skeleton, because" in reasons and "neither a skin nor" in reasons
+
+
+# --- small files with many takes ------------------------------------------------------------
+
+
+def test_the_number_of_takes_is_limited(tmp_path):
+    many = legged(("a",))
+    many.document["animations"] *= 1001
+    bvh = "".join(f"ROOT r{k} {{ OFFSET 0 0 0 CHANNELS 3 Xrotation Yrotation Zrotation }}\n"
+                  for k in range(1001))  # fmt: skip
+    (tmp_path / "a.bvh").write_text(
+        f"HIERARCHY\n{bvh}MOTION\nFrames: 1\nFrame Time: 0.1\n" + "0 " * 3003 + "\n"
+    )
+    person = '<subject label="{0}"><segments/></subject>'
+    people = "".join(person.format(k) for k in range(1001))
+    (tmp_path / "a.mvnx").write_text(f"<mvnx>{people}</mvnx>")
+    for path in (many.write(tmp_path / "a.gltf"), tmp_path / "a.bvh", tmp_path / "a.mvnx"):
+        with pytest.raises(MotionFormatError, match="more than 1000 takes"):
+            list(load_takes(path))
+
+
+def test_takes_that_share_their_data_are_limited_by_the_size_of_the_file(tmp_path, monkeypatch):
+    """A file of 2 MB with 200 animations of 100,000 frames became 20 million frames."""
+    monkeypatch.setattr("motionloom.formats.takes._ROOM", 1000)
+    file, frames = Builder([{"name": "hips", "children": [1]}, {"name": "leg"}], [0, 1]), 4000
+    file.curve(0, "translation", np.arange(frames) / 30, np.ones((frames, 3)))
+    file.document["animations"] *= 400
+    path, read = file.write(tmp_path / "a.gltf"), 0
+    with pytest.raises(MotionFormatError, match="use the same data too often"):
+        for _, take in load_takes(path):
+            read += len(take)
+    assert 0 < read * 2 < 16 * path.stat().st_size
+
+
+def test_a_file_with_several_takes_is_parsed_once(tmp_path, monkeypatch):
+    from motionloom.formats.gltf import container
+
+    parsed, parse = [], container.parse_json
+    monkeypatch.setattr(
+        container, "parse_json", lambda *given, **more: parsed.append(1) or parse(*given, **more)
+    )
+    file = legged(tuple("abcdef")).write(tmp_path / "a.gltf")
+    assert len(list(load_takes(file))) == 6 and len(parsed) == 1
+
+
+@pytest.mark.parametrize("element", ["<a/>", "<frame>" + "<a/>" * 30_000 + "</frame>"])
+def test_elements_of_xsens_files_are_not_kept(tmp_path, element):
+    import tracemalloc
+
+    path = tmp_path / "a.mvnx"
+    times = 30_000 if element == "<a/>" else 1
+    path.write_text(f'<mvnx><subject label="a">{element * times}</subject></mvnx>')
+    tracemalloc.start()
+    with pytest.raises(MotionFormatError, match="no frames|too many levels or parts"):
+        ml.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 3e6
+    tracemalloc.stop()

@@ -413,7 +413,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
         ),
         (
             ("parametrize", "LIB", "kick_front_mid_right_p0", "--by", "turn", "-o", "a.txt"),
-            "must be a .json file",
+            "the suffix must be .json",
         ),
         (
             (

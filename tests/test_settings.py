@@ -212,7 +212,16 @@ def test_every_field_is_explained(settings):
         (
             convert,
             ConvertSettings,
-            {"unit", "up", "roles", "to", "animation", "from_unit", "layout"},
+            {
+                "unit",
+                "up",
+                "roles",
+                "target_roles",
+                "to",
+                "animation",
+                "from_unit",
+                "layout",
+            },  # fmt: skip
         ),
         (foot_contacts, CleanSettings, {"ease", "shortest", "gap"}),
         (
@@ -406,3 +415,10 @@ def test_presets_are_kept_as_json(cls, name):
     paper = getattr(cls, name)(**needed_by(cls))
     if cls is not EvaluateSettings:  # its methods are objects by name
         assert cls.from_json(paper.to_json()) == paper
+
+
+@pytest.mark.parametrize("names", [3, [2], ["walk", None], [["walk"]], {1: 2}])
+def test_names_are_strings(names):
+    """A request with a number among the names failed in the middle of the work."""
+    with pytest.raises(ml.InvalidInput, match="only must be one or several names"):
+        GraphSettings.from_json({"only": names})

@@ -116,3 +116,17 @@ def test_reports_invalid_input(motion, tmp_path):
         InvalidInput, match="writing CSV has no option 'unit'; its options are decimals"
     ):
         motion.save(tmp_path / "a.csv", unit="cm")
+
+
+@pytest.mark.parametrize("columns", [3000, 30_000])
+def test_empty_lines_do_not_reserve_space(tmp_path, columns):
+    """A table of 60 kB with many columns and empty lines reserved 7 GB."""
+    import tracemalloc
+
+    path = tmp_path / "a.csv"
+    path.write_text("a.x,a.y,a.z" + "," * columns + "\n" * 3000)
+    tracemalloc.start()
+    with pytest.raises(MotionFormatError, match="cells, one per column|may have 20000 columns"):
+        ml.load_markers(path, fps=30)
+    assert tracemalloc.get_traced_memory()[1] < 2e7
+    tracemalloc.stop()

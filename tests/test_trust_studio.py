@@ -284,6 +284,22 @@ def test_foreign_and_broken_origins_are_refused(client, origin):
     assert client.get("/api/library", headers={"Origin": origin}).status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("address", "body"),
+    [
+        ("/api/search/lines", '{"query": "\\ud800", "settings": []}'),
+        ("/api/crowds", '{"kind": NaN}'),
+        ("/api/search", '{"query": "\\ud800"}'),
+        ("/api/search", '{"query": [' + "[1]," * 20_000 + "1]}"),
+    ],
+)
+def test_errors_that_quote_the_request_can_be_encoded(client, address, body):
+    """NaN and half a character in a request were answered with status 500."""
+    answer = client.post(address, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (404, 422) and answer.json()["error"]
+    assert len(answer.content) < 100_000
+
+
 def test_odd_messages_on_the_socket_are_answered(client):
     from motionloom.studio.messages import unpack
 

@@ -1,4 +1,4 @@
-"""Draw positions.png: noisy points of a kick with gaps and outliers, and the body solved from them."""
+"""Draw positions.png: noisy points of a kick with gaps, and the body solved from them."""
 
 import tempfile
 from pathlib import Path
@@ -41,8 +41,8 @@ def recorded(motion, rng):
     return points
 
 
-def turned(points, angle=np.radians(55.0)):
-    c, s = np.cos(angle), np.sin(angle)
+def turned(points):
+    c, s = np.cos(np.radians(55.0)), np.sin(np.radians(55.0))
     return points @ np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
 
 

@@ -623,9 +623,10 @@ def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
             raise InvalidInput(f"{each.name} must be a {wanted} object; got {_shortened(value)}")
         return value
     if kind == Names and value is not None and not isinstance(value, str):
-        if not isinstance(value, Iterable):
+        names = tuple(value) if isinstance(value, Iterable) else (None,)
+        if not all(isinstance(name, str) for name in names):
             raise InvalidInput(f"{each.name} must be one or several names; got {_shortened(value)}")
-        return tuple(value)
+        return names
     value = _frozen(value)
     if get_origin(kind) is tuple and get_args(kind) == (float, float):
         try:

@@ -105,6 +105,7 @@ JOBS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
         "and everything else",
         {
             "studio": ("tools.studio", "Open the studio in a browser."),
+            "agent": ("tools.agent", "Let an AI agent use a library."),
             "demo": ("tools.demo", "Take a tour with built-in motions."),
             "cluster": ("tools.cluster", "Run a Dask cluster on this machine."),
             "warm-up": (

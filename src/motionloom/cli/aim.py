@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Argument, Fields, Option
 from motionloom.cli.find.search import hint_at_small_family
-from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.options import (
+    DETAILS,
+    INSPECT,
+    JSON,
+    LIB,
+    check_picture,
+    open_library,
+    writes,
+)
 from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
@@ -69,7 +77,10 @@ def parametrize(
     output: Annotated[
         Path | None,
         Option(
-            "Write a description of the parametric motion (.json).", "-o --output", metavar="FILE"
+            "Write a description of the parametric motion (.json).",
+            "-o --output",
+            metavar="FILE",
+            check=writes(".json"),
         ),
     ] = None,
     whole: Annotated[
@@ -81,17 +92,18 @@ def parametrize(
     ] = False,
     picture: Annotated[
         Path | None,
-        Option("Draw the reachable parameters (.png, .svg, .pdf).", metavar="FILE"),
+        Option(
+            "Draw the reachable parameters (.png, .svg, .pdf).",
+            metavar="FILE",
+            check=check_picture,
+        ),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Learn a parametric motion from motions similar to the query, and save it under a name."""
     lib = open_library(library)
-    if picture is not None:
-        check_picture(picture)
-    if output is not None and output.suffix.lower() != ".json":
-        raise InvalidInput(f"{output}: the description of a parametric motion must be a .json file")
     name = name or (output.stem if output is not None else query.split(":")[0])
+    lib.parametric.check(query, list(by))
     family = None if whole else lib.family(query, examples)
     with progress("blends", settings.samples, quiet=json) as advance:
         motion = lib.parametrize(
@@ -136,7 +148,12 @@ def synthesize(
     at: Annotated[str, Option("Target: one number per parameter.", metavar="X,Y,...")],
     output: Annotated[
         Path,
-        Option("Output file, in any writable format.", "--output -o", metavar="FILE"),
+        Option(
+            "Output file, in any writable format.",
+            "--output -o",
+            metavar="FILE",
+            check=writes("motion"),
+        ),
     ],
     settings: SynthesisSettings,
     by: Annotated[
@@ -152,11 +169,6 @@ def synthesize(
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Synthesize a motion that reaches a target, or comes as close to it as possible."""
-    from motionloom.formats import check_output
-
-    check_output(output)  # before the slow work
-    if inspect is not None:
-        check_picture(inspect)
     motion = open_library(library).parametric.load(name, by=by)
     result = motion.reach(_numbers(at, motion), settings)
     path = result.motion.save(output)

@@ -49,6 +49,9 @@ class Argument:
     metavar: str = ""
 
 
+Check = Callable[[Any], None]
+
+
 @dataclass(frozen=True)
 class Option:
     """A command option that is not a field of the settings.
@@ -67,6 +70,9 @@ class Option:
         Environment variable that provides the value.
     expert : bool
         Show the option only in the complete help.
+    check : callable, optional
+        Function that raises an error if a value is invalid. It is called for each value before the
+        command starts, so that a wrong file name does not cost the time of the work.
     """
 
     help: str
@@ -76,6 +82,7 @@ class Option:
     max: float | None = None
     envvar: str | None = None
     expert: bool = False
+    check: Check | None = None
 
 
 @dataclass(frozen=True)
@@ -196,6 +203,7 @@ def command(name: str, function: Callable[..., None]) -> Command:
     """Build a command from a function."""
     rows: dict[str, Row] = {}
     parts: dict[str, Part] = {}
+    checks: dict[str, Check] = {}
     listed: list[Row] = []
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         kind, *details = (
@@ -206,6 +214,8 @@ def command(name: str, function: Callable[..., None]) -> Command:
         part = _part(kind, details)
         if part is None:
             listed.append(_own_row(parameter, kind, details[0]))
+            if isinstance(details[0], Option) and details[0].check is not None:
+                checks[parameter.name] = details[0].check
             continue
         parts[parameter.name] = part
         for row in _rows(part):
@@ -227,6 +237,11 @@ def command(name: str, function: Callable[..., None]) -> Command:
             raise InvalidInput(f"preset must be one of {', '.join(names)}; got {preset!r}")
         own = {key: _plain(value) for key, value in given.items() if not key.startswith(_FIELD)}
         own |= {key: part.values(words, preset) for key, part in parts.items()}
+        for key, check in checks.items():
+            values = own[key] if isinstance(own[key], list) else [own[key]]
+            for value in values:
+                if value is not None:
+                    check(value)
         function(**own)
 
     parameters: dict[str | None, click.Parameter] = {}

@@ -9,27 +9,90 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from motionloom.cli.command import Argument, Option
+from motionloom.cli.command import Argument, Check, Option
 from motionloom.cli.terminal import counted, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
     from motionloom.library import Library, Match, TextMatch
 
+PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")
+
+
+def writes(*suffixes: str, kind: str = "motion") -> Check:
+    """Return a check for the name of an output file: its suffix, and what writing it needs.
+
+    Parameters
+    ----------
+    *suffixes : str
+        Allowed suffixes; ``"motion"`` stands for all motion formats.
+    kind : {"motion", "scene"}
+        Content to write, if the suffix is one of a motion format.
+
+    Examples
+    --------
+    >>> writes(*PICTURES)(Path("walk.txt"))
+    Traceback (most recent call last):
+    motionloom.errors.InvalidInput: cannot draw to walk.txt: the suffix must be one of .png, ...
+    """
+
+    def check(path: Path) -> None:
+        from motionloom.formats import FORMATS, check_output
+
+        suffix = path.suffix.lower()
+        is_motion = suffix in FORMATS and kind in FORMATS[suffix].writes
+        if suffixes == ("motion",) or (is_motion and {"motion", suffix} & {*suffixes}):
+            check_output(path, kind)
+        elif suffix not in suffixes:
+            formats = [each for each in FORMATS if kind in FORMATS[each].writes]
+            names = [n for s in suffixes for n in (formats if s == "motion" else [s])]
+            verb = "draw to" if {*suffixes} & {*PICTURES} else "write"
+            raise InvalidInput(
+                f"cannot {verb} {path}: the suffix must be {'one of ' * (len(names) > 1)}"
+                f"{', '.join(names)}; "
+                f"got {path.suffix!r}"
+            )
+        if suffix == ".mp4":
+            from motionloom.plots.figures.animation import ffmpeg
+
+            ffmpeg()
+        if path.is_dir():
+            raise InvalidInput(f"{path} is a folder; name a file")
+
+    return check
+
+
+def check_suffix(suffix: str) -> None:
+    """Raise an error if motions cannot be written with this suffix, given without its dot."""
+    from motionloom.formats import check_output
+    from motionloom.library.dataset import motion_suffix
+
+    check_output(Path(f"clip.{motion_suffix(suffix)}"))
+
+
+check_picture = writes(*PICTURES)
+
 LIB = Argument("The library.", metavar="LIB")
 JSON = Option("Print JSON.")
 WORKERS = Option("Number of processes. [one per core]", min=1, expert=True)
 
 INSPECT = Option(
-    "Draw the worst second of the motion (.png, .svg, .pdf).", metavar="FILE", expert=True
+    "Draw the worst second of the motion (.png, .svg, .pdf).",
+    metavar="FILE",
+    expert=True,
+    check=check_picture,
 )
 
 EXPORT = Option("Write each result, cut to its frames, to this folder.", metavar="DIR")
-TO = Option("Format of exported clips: bvh, fbx, glb, ...", metavar="SUFFIX", expert=True)
+TO = Option(
+    "Format of exported clips: bvh, fbx, glb, ...",
+    metavar="SUFFIX",
+    expert=True,
+    check=check_suffix,
+)
 
 DETAILS = Option("Print every figure of the quality report.", expert=True)
-
-PICTURES = (".png", ".svg", ".pdf")
 
 
 def open_library(path: Path) -> Library:
@@ -64,10 +127,3 @@ def listed(text: str | None) -> list[str] | None:
     if text is None:
         return None
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def check_picture(path: Path) -> None:
-    """Raise `InvalidInput` if the file name does not have the extension of a picture format."""
-    if path.suffix.lower() not in PICTURES:
-        suffixes = ", ".join(PICTURES)
-        raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {suffixes}")

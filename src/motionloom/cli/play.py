@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Argument, Fields, Option
-from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, listed, open_library
+from motionloom.cli.options import INSPECT, JSON, LIB, listed, open_library, writes
 from motionloom.cli.terminal import (
     counted,
     draw_worst,
@@ -21,6 +21,9 @@ from motionloom.errors import InvalidInput
 from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from motionloom.library import Library, MatchingDatabase
     from motionloom.motion import Motion
 
@@ -85,7 +88,7 @@ def match(
     stops, a sprint, turns. `fill` replaces frames of a file (--gap) with motion that connects the
     frames before and after, or synthesizes a motion through several poses (--pose).
     """
-    from motionloom.formats import check_output
+    from motionloom.library import check_format, course_path
 
     if action not in _ACTIONS:
         raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
@@ -97,17 +100,21 @@ def match(
     if action in ("walk", "fill"):
         if output is None:
             raise InvalidInput(f"match {action} needs -o FILE")
-        check_output(output)  # before the slow work
+        writes("motion")(output)
     if action == "coverage" and (output is None or output.suffix.lower() != ".html"):
         raise InvalidInput("match coverage needs -o FILE.html")
     if action == "export":
         if output is None:
             raise InvalidInput("match export needs -o FOLDER")
+        check_format(output, to)
         if to == "orangeduck" and settings.fps is None:
             settings = replace(settings, fps=_ORANGEDUCK_FPS)
-    if inspect is not None:
-        check_picture(inspect)
+    courses = listed(course)
+    for name in courses or ():
+        course_path(name)  # raises if there is no such course
     lib = open_library(library)
+    keys = [_pose(lib, text) for text in pose or ()]
+    filled = None if file is None else _gaps(file, gap or [])
     database = lib.motion_matching(settings)
     if prune and (spare := database.coverage().spare):
         remark(f"excluded, because they are never played: {', '.join(spare)}")
@@ -118,10 +125,10 @@ def match(
     elif action == "walk" and output is not None:
         _walk(database, walk, output, inspect, json)
     elif action == "fill" and output is not None:
-        filled = _filled(database, file, gap or []) if file else _through(lib, database, pose or [])
-        _write_filled(filled, output, json)
+        made = database.fill_gaps(*filled) if filled else database.through_poses(keys)
+        _write_filled(made, output, json)
     elif action == "courses":
-        _courses(database, listed(course), json)
+        _courses(database, courses, json)
     elif action == "coverage" and output is not None:
         _coverage(database, output, json)
     elif action == "export" and output is not None:
@@ -213,7 +220,8 @@ def _coverage(database: MatchingDatabase, output: Path, json: bool) -> None:
     remark(f"report written to {output}")
 
 
-def _filled(database: MatchingDatabase, file: Path, gaps: list[str]) -> Motion:
+def _gaps(file: Path, gaps: list[str]) -> tuple[Motion, NDArray[np.bool_]]:
+    """Return a motion and a mask of its frames to keep."""
     import numpy as np
 
     from motionloom.formats import load
@@ -225,28 +233,26 @@ def _filled(database: MatchingDatabase, file: Path, gaps: list[str]) -> Motion:
         kept[first : last + 1] = False
     if kept.all():
         raise InvalidInput("match fill needs --gap FIRST-LAST, the frames to replace")
-    return database.fill_gaps(motion, kept)
+    return motion, kept
 
 
-def _through(lib: Library, database: MatchingDatabase, poses: list[str]) -> Motion:
+def _pose(lib: Library, text: str) -> tuple[float, Motion]:
+    """Parse ``FILE[:FRAME]@SECOND`` into a time and a motion of one frame."""
     from motionloom.formats import load
 
-    keys = []
-    for text in poses:
-        place, at, second = text.rpartition("@")
-        name, colon, frame = place.rpartition(":")
-        name, frame = (name, frame) if colon and frame.isdigit() else (place, "0")
-        try:
-            time = float(second)
-        except ValueError:
-            time = float("nan")
-        if not at or not name or not isfinite(time):
-            raise InvalidInput(f"--pose must be FILE[:FRAME]@SECOND; got {text}")
-        motion = load(name) if Path(name).exists() else lib[name]
-        if int(frame) >= len(motion):
-            raise InvalidInput(f"{name} has frames 0 to {len(motion) - 1}; got {frame}")
-        keys.append((time, motion[int(frame) : int(frame) + 1]))
-    return database.through_poses(keys)
+    place, at, second = text.rpartition("@")
+    name, colon, frame = place.rpartition(":")
+    name, frame = (name, frame) if colon and frame.isdigit() else (place, "0")
+    try:
+        time = float(second)
+    except ValueError:
+        time = float("nan")
+    if not at or not name or not isfinite(time):
+        raise InvalidInput(f"--pose must be FILE[:FRAME]@SECOND; got {text}")
+    motion = load(name) if Path(name).exists() else lib[name]
+    if int(frame) >= len(motion):
+        raise InvalidInput(f"{name} has frames 0 to {len(motion) - 1}; got {frame}")
+    return time, motion[int(frame) : int(frame) + 1]
 
 
 def _write_filled(filled: Motion, output: Path, json: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.options import JSON, LIB, open_library, writes
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
@@ -22,7 +22,12 @@ def act(
     script: Annotated[str, Argument("Phrases, such as 'walk 3 s, sit down'.", metavar="SCRIPT")],
     output: Annotated[
         Path | None,
-        Option("Output file, in any writable format.", "-o --output", metavar="FILE"),
+        Option(
+            "Output file, in any writable format.",
+            "-o --output",
+            metavar="FILE",
+            check=writes("motion"),
+        ),
     ] = None,
     plan: Annotated[
         bool, Option("Print the segments that would be used, without writing a motion.", "--plan")
@@ -35,12 +40,8 @@ def act(
     walking). A phrase can also be a segment, take:30-90, so that you can edit a printed plan and
     use it as a script.
     """
-    from motionloom.formats import check_output
-
     if output is None and not plan:
         raise InvalidInput("name the output file with -o FILE, or use --plan")
-    if output is not None:
-        check_output(output)
     lib = open_library(library)
     with progress("describing", len(lib), quiet=json) as advance:
         lib.captions.describe(progress=advance)

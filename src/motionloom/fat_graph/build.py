@@ -19,6 +19,7 @@ from motionloom.features.feature_sets import feature_set
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality.measures import joint_accelerations, usual_acceleration
 from motionloom.motion.feet.gait import gaits
+from motionloom.motion.loops import unrolled
 from motionloom.motion.segment import Segment
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
@@ -69,7 +70,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     """
     settings = settings or FatGraphSettings()
     skipped: dict[str, str] = {}
-    ready = conform(motions, skipped=skipped)
+    ready = conform([unrolled(motion) for motion in motions], skipped=skipped)
     chosen = feature_set(settings.features, normalize=settings.normalize)
     rows = Ragged.from_rows(chosen.prepare(motion) for motion in ready)
     apart = max(round(_APART * ready[0].fps), 1)

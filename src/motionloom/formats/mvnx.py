@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from xml.etree import ElementTree
 
 import numpy as np
@@ -30,11 +30,13 @@ from motionloom.formats.conventions import (
 )
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
-from motionloom.formats.takes import FileTake, choices, named_takes
+from motionloom.formats.takes import FileTake, check_takes, choices, named_takes
 from motionloom.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
 
 _MOST_SEGMENTS = 1_000
+_DEEPEST, _MOST_PARTS = 100, 10_000  # levels of elements, and elements in one that is read
+_READ = ("frame", "segment", "joint")  # elements whose children are read
 # The order and the parents of segments in files that do not list their joints.
 _PARENTS = {
     "L5": "Pelvis", "L3": "L5", "T12": "L3", "T8": "T12", "Neck": "T8", "Head": "Neck",
@@ -73,9 +75,24 @@ def read(
 
     `skeleton` is the label or number of a subject. The default is the first.
     """
+    subjects = _subjects(Path(path))
+    return _read(
+        Path(path), subjects, skeleton, fps=fps, unit=unit, up=up, roles=roles, strict=strict
+    )
+
+
+def _read(
+    path: Path,
+    subjects: list[_Subject],
+    skeleton: str | int | None,
+    *,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Motion:
     repairs = started(path, up=up, fps=fps, strict=strict)
-    path = repairs.path
-    subjects = _subjects(path)
     warnings = []
     if skeleton is None and len(subjects) > 1:
         warnings.append(
@@ -95,7 +112,25 @@ def read(
 
 def takes(path: str | Path) -> list[FileTake]:
     """List the subjects of an Xsens file."""
-    subjects = _subjects(Path(path))
+    return _takes(_subjects(Path(path)))
+
+
+def read_takes(
+    path: str | Path, **options: Any
+) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
+    """Read all subjects of an Xsens file, which is parsed once."""
+    path = Path(path)
+    subjects = _subjects(path)
+    for take in _takes(subjects):
+        try:
+            yield take, _read(path, subjects, take.skeleton, **options)
+        except MotionFormatError as error:
+            if len(subjects) == 1:
+                raise
+            yield take, error
+
+
+def _takes(subjects: list[_Subject]) -> list[FileTake]:
     names = [subject.label for subject in subjects]
     which = choices(names) if len(names) > 1 else [None]
     listed = [
@@ -114,6 +149,7 @@ def _subjects(path: Path) -> list[_Subject]:
     try:
         for element, name in _elements(data):
             if name == "subject#start":
+                check_takes(len(subjects) + 1, path)
                 subjects.append(_Subject(element.get("label", ""), element.get("frameRate", "")))
             elif subjects:
                 _add(subjects[-1], element, name, path)
@@ -128,16 +164,24 @@ def _subjects(path: Path) -> list[_Subject]:
 
 
 def _elements(data: bytes) -> Iterator[tuple[ElementTree.Element, str]]:
-    """Yield elements and their names without namespace, and remove frames that were read."""
+    """Yield elements and their names without namespace, and remove those that were read."""
+    above: list[ElementTree.Element] = []
+    inside = 0  # elements above that are read as a whole
     for event, element in ElementTree.iterparse(BytesIO(data), events=("start", "end")):
         name = element.tag.rpartition("}")[2]
         if event == "start":
+            if len(above) > _DEEPEST or (above and len(above[-1]) > _MOST_PARTS):
+                raise ElementTree.ParseError("its elements have too many levels or parts")
+            above.append(element)
+            inside += name in _READ
             if name == "subject":
                 yield element, "subject#start"
             continue
+        above.pop()
+        inside -= name in _READ
         yield element, name
-        if name in ("frame", "segment", "joint", "sensor"):
-            element.clear()
+        if above and not inside:
+            above[-1].remove(element)  # otherwise millions of elements would stay in memory
 
 
 def _add(subject: _Subject, element: ElementTree.Element, name: str, path: Path) -> None:

@@ -7,6 +7,7 @@ glTF, the whole file is preserved.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,12 @@ _GLTF = (".glb", ".gltf", ".vrm")
 SUFFIXES = (*_GLTF, ".fbx")
 
 
-def load_character(path: str | Path) -> Motion:
+def load_character(
+    path: str | Path, *, roles: str | Path | Mapping[str, str] | None = None
+) -> Motion:
     """Load a character file as a motion on its skeleton, for `Motion.retarget`.
+
+    `roles` is a mapping from roles to joints, or a file with one, as in `motionloom.load`.
 
     Raises
     ------
@@ -40,7 +45,7 @@ def load_character(path: str | Path) -> Motion:
         raise InvalidInput(
             f"the suffix of a character file must be one of {', '.join(SUFFIXES)}; got {path}"
         )
-    target = load(path)
+    target = load(path, roles=roles)
     return replace(target, origin=replace(target.origin, character=str(path)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -81,6 +81,8 @@ FORMATS = {
     ".csv": Format("CSV", "motionloom.formats.tables", "markers", _POINTS),
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
+
+_STREAM = Format("VMC stream", "motionloom.formats.vmc")
 
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
 # Formats without a reader that Blender can convert to GLB, with the steps before the export.
@@ -170,6 +172,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
     True
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     given = LoadSettings.given(settings, options) if settings or options else _DEFAULTS
@@ -177,7 +180,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     chosen = replace(given, keep_carrier=False) if given.keep_carrier else given
     if take:
         chosen = replace(chosen, **_selection(file, take))
-    motion = _read(file, "motion", chosen)
+    motion = with_feet(_read(file, "motion", chosen))
     if take:
         motion = replace(motion, name=f"{file.name}/{take}")
     return motion if given.keep_carrier else hips_as_root(motion)
@@ -214,6 +217,7 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
     ...     [(name, len(motion)) for name, motion in load_takes(file)]
     [('', 138)]
     """
+    from motionloom.motion.kinematics.missing_feet import with_feet
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     path, settings = Path(path), LoadSettings.given(None, options)
@@ -221,25 +225,27 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
     module: Any = _reader(path) if path.is_file() and path.suffix.lower() in FORMATS else None
     if settings.layout is not None and "layout" not in _option_names(module.read):
         settings = replace(settings, layout=None)  # of other files in the same import
-    if chosen or not hasattr(module, "takes"):
+    if chosen or not hasattr(module, "read_takes"):
         yield "", load(path, settings)
         return
+    from motionloom.formats.takes import TakeLimit
+
     plain = replace(settings, keep_carrier=False)
-    if hasattr(module, "read_takes"):
-        given = _options(module.read, plain, f"reading {path.suffix}")
-        check_regular(path)
-        results = _guarded(path, module.read_takes(path, **given))
-    else:
-        results = _one_by_one(path, takes_in(path), plain)
-    empty = True
-    for take, motion in _scenes(path, results):
+    given = _options(module.read, plain, f"reading {path.suffix}")
+    check_regular(path)
+    empty, limit = True, TakeLimit(path)
+    for take, motion in _guarded(path, module.read_takes(path, **given)):
         empty = False
         if isinstance(motion, MotionloomError):
             yield take.name, motion
             continue
         _check_rate(motion.fps, path)
+        motion = with_feet(motion)
         if take.name:
+            limit.add(len(motion.skeleton), len(motion))
             motion = replace(motion, name=f"{path.name}/{take.name}")
+        if take.scene:
+            motion = replace(motion, origin=replace(motion.origin, scene=_scene(path, take)))
         yield take.name, motion if settings.keep_carrier else hips_as_root(motion)
     if empty:
         raise MotionFormatError("the file contains no motion", path=path)
@@ -304,20 +310,9 @@ def _reader(path: Path) -> Any:
     return importlib.import_module(format.module)
 
 
-def _scenes(
-    path: Path, results: Iterator[tuple[FileTake, Motion | MotionloomError]]
-) -> Iterator[tuple[FileTake, Motion | MotionloomError]]:
-    """Mark the motions of a file that different skeletons perform at the same time."""
-    every = list(results)
-    skeletons: dict[Any, set[Any]] = {}
-    for take, _ in every:
-        skeletons.setdefault(take.animation, set()).add(take.skeleton)
-    for take, motion in every:
-        together = len(skeletons[take.animation]) > 1
-        if together and not isinstance(motion, MotionloomError):
-            scene = path.name if len(skeletons) == 1 else f"{path.name}/{take.animation}"
-            motion = replace(motion, origin=replace(motion.origin, scene=scene))
-        yield take, motion
+def _scene(path: Path, take: FileTake) -> str:
+    """Return the name that the people in one recording share."""
+    return path.name if take.animation is None else f"{path.name}/{take.animation}"
 
 
 def _guarded(path: Path, results: Iterator[Any]) -> Iterator[Any]:
@@ -327,20 +322,6 @@ def _guarded(path: Path, results: Iterator[Any]) -> Iterator[Any]:
         if result is None:
             return
         yield result
-
-
-def _one_by_one(
-    path: Path, listed: Sequence[FileTake], settings: LoadSettings
-) -> Iterator[tuple[FileTake, Motion | MotionloomError]]:
-    for take in listed:
-        which: dict[str, Any] = {"animation": take.animation, "skeleton": take.skeleton}
-        which = which if len(listed) > 1 else {}
-        try:
-            yield take, _read(path, "motion", replace(settings, **which))
-        except MotionFormatError as error:
-            if len(listed) == 1:
-                raise
-            yield take, error
 
 
 @takes(LoadMarkersSettings)
@@ -397,7 +378,8 @@ def save(
         Content to write. Only C3D and tables support markers, and only glTF, USD, FBX and C3D
         support scenes.
     path : str or Path
-        File to write.
+        File to write, or the address of a program that receives motion in the VMC protocol:
+        ``vmc://`` on this computer, or ``vmc://HOST:PORT``. A stream takes as long as the motion.
     settings : SaveSettings, optional
         Settings object. Single settings can also be passed as keyword arguments.
 
@@ -512,6 +494,8 @@ def writer_options(path: Path) -> tuple[str, ...]:
     (True, False)
     """
     suffix = path.suffix.lower()
+    if is_stream(path):
+        return ()
     if suffix not in FORMATS or not FORMATS[suffix].writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
         raise InvalidInput(
@@ -521,6 +505,10 @@ def writer_options(path: Path) -> tuple[str, ...]:
 
 
 def _written_format(path: Path, kind: str) -> Format:
+    if is_stream(path):
+        if kind not in _STREAM.writes:
+            raise InvalidInput(f"a VMC stream has one character; {kind} cannot be sent to {path}")
+        return _STREAM
     format = FORMATS.get(path.suffix.lower())
     if format is None or kind not in format.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
@@ -534,6 +522,15 @@ def _written_format(path: Path, kind: str) -> Format:
             f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
         )
     return format
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether an output is the address of a live stream; check the address."""
+    if not str(path).startswith("vmc:"):
+        return False
+    from motionloom.formats.vmc import address
+
+    return address(path) is not None
 
 
 def _read(path: Path, kind: str, settings: Settings) -> Any:

@@ -123,6 +123,9 @@ class ConvertSettings(Settings):
     from_unit: str | None = setting(None, "Unit of the files that are read. [inferred]")
     roles: str | None = setting(None, ROLES.help, metavar="MAP")
     layout: str | None = setting(None, LAYOUT)
+    target_roles: str | None = setting(
+        None, "The same for the skeleton of --onto or --character.", metavar="MAP"
+    )
     animation: str | None = setting(
         None, "Take to convert if a file has several, or all. [first]", metavar="NAME|all"
     )

@@ -107,14 +107,19 @@ def _csv(path: Path) -> tuple[list[str], NDArray[np.float64]]:
     names = [name.strip() for name in rows[0]]
     if _long_columns(names):
         return _pivoted(names, rows[1:], path)
-    values = np.full((len(rows) - 1, len(names)), np.nan)
-    for r, row in enumerate(rows[1:]):
+    if len(names) > _COLUMNS:
+        raise MotionFormatError(
+            f"a table may have {_COLUMNS} columns; found {len(names)}", path=path
+        )
+    for r, row in enumerate(rows[1:]):  # before space is reserved for all cells
         if len(row) != len(names):
             raise MotionFormatError(
                 f"expected {len(names)} cells, one per column; got {len(row)}",
                 path=path,
                 line=r + 2,
             )
+    values = np.full((len(rows) - 1, len(names)), np.nan)
+    for r, row in enumerate(rows[1:]):
         for c, cell in enumerate(row):
             if cell.strip():
                 values[r, c] = _number(cell, names[c], path, r + 2)

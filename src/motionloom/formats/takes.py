@@ -8,10 +8,17 @@ the file has several skeletons but one animation, or both (``Run/Anna``). The ta
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import unique_names
+
+MOST_TAKES = 1000  # of one file
+_ROOM = 8_000_000  # joints times frames that all takes of any file may have
+_GROWTH = 16  # the same limit for larger files, per byte
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,8 @@ class FileTake:
         Number of joints.
     seconds : float or None
         Duration, if the file states it.
+    scene : bool
+        True if the same animation moves other skeletons at the same time.
     """
 
     name: str = ""
@@ -35,6 +44,41 @@ class FileTake:
     skeleton: str | int | None = None
     joints: int = 0
     seconds: float | None = None
+    scene: bool = False
+
+
+class TakeLimit:
+    """Limits the takes of one file, so that a small file cannot repeat its data many times."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.count = path, 0
+        self.left = max(_ROOM, _GROWTH * path.stat().st_size)
+
+    def add(self, joints: int, frames: int) -> None:
+        """Count a take.
+
+        Raises
+        ------
+        MotionFormatError
+            If the takes are too many, or too long for the size of the file.
+        """
+        self.left -= joints * frames
+        self.count += 1
+        if self.left < 0:
+            raise MotionFormatError(
+                "the takes of the file use the same data too often: they are too long for its "
+                "size. Read one of them with the options animation and skeleton",
+                path=self.path,
+            )
+        check_takes(self.count, self.path)
+
+
+def check_takes(count: int, path: Path) -> None:
+    """Raise an error if a file has too many takes."""
+    if count > MOST_TAKES:
+        raise MotionFormatError(
+            f"the file has more than {MOST_TAKES} takes; save them in several files", path=path
+        )
 
 
 def named_takes(
@@ -47,6 +91,8 @@ def named_takes(
     >>> takes = [FileTake(animation=0), FileTake(animation=1)]
     >>> [take.name for take in named_takes(takes, ["rig|Run", "rig|Jump"], ["rig", "rig"])]
     ['Run', 'Jump']
+    >>> named_takes([FileTake(), FileTake()], ["Waltz", "Waltz"], ["Ann", "Bob"])[1].scene
+    True
     """
     if len(takes) < 2:
         return [replace(take, name="") for take in takes]
@@ -57,7 +103,13 @@ def named_takes(
         "".join(char if char.isprintable() else " " for char in label).strip() or str(number)
         for number, label in enumerate(labels)
     ]
-    return [replace(take, name=name) for name, take in zip(unique_names(plain), takes, strict=True)]
+    performers: dict[str, set[str]] = {}
+    for animation, skeleton in zip(animations, skeletons, strict=True):
+        performers.setdefault(animation, set()).add(skeleton)
+    return [
+        replace(take, name=name, scene=len(performers[animation]) > 1)
+        for name, take, animation in zip(unique_names(plain), takes, animations, strict=True)
+    ]
 
 
 def _without_prefix(names: Sequence[str]) -> list[str]:
@@ -76,6 +128,5 @@ def choices(names: Sequence[str]) -> list[str | int]:
     >>> choices(["Run", "Jump", "Run"])
     [0, 'Jump', 2]
     """
-    return [
-        name if name and names.count(name) == 1 else number for number, name in enumerate(names)
-    ]
+    counts = Counter(names)
+    return [name if name and counts[name] == 1 else number for number, name in enumerate(names)]

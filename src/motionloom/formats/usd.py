@@ -64,34 +64,50 @@ def read(
     `skeleton` is the name or path of a Skeleton, or the name of its SkelRoot. By default, the frame
     rate is that of the samples, and unit and up axis are those of the stage.
     """
-    return _read(path, skeleton, fps=fps, unit=unit, up=up, roles=roles, strict=strict)[0]
+    path = Path(path)
+    facts, arrays = _scene(path, {"skeleton": skeleton, "fps": fps})
+    others, warnings = facts["skeletons"], []
+    if skeleton is None and len(others) > 1:
+        warnings.append(
+            f"the first of {len(others)} skeletons was read; they are {', '.join(others[:8])}. "
+            f"Choose one with the option skeleton"
+        )
+    return _finished(
+        facts, arrays, path, skeleton, warnings, fps=fps, unit=unit, up=up, roles=roles,
+        strict=strict,
+    )  # fmt: skip
 
 
 def takes(path: str | Path) -> list[FileTake]:
     """List the skeletons of a USD file."""
-    return _takes(_scene(Path(path), {"skeleton": None, "fps": None})[0])
+    return _takes(_scene(Path(path), {"takes": "list"})[0])
 
 
 def read_takes(
-    path: str | Path, **options: Any
+    path: str | Path, *, fps: float | None = None, **options: Any
 ) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
-    """Read all skeletons of a USD file."""
-    motion, facts = _read(path, None, **options)
+    """Read all skeletons of a USD file in one process."""
+    path = Path(path)
+    facts, arrays = _scene(path, {"takes": "all", "fps": fps})
     listed = _takes(facts)
-    if len(listed) < 2:
-        yield listed[0], motion
-        return
-    for take in listed:
+    for number, (take, about) in enumerate(zip(listed, facts["takes"], strict=True)):
+        start = f"{number} "
+        own = {key[len(start) :]: value for key, value in arrays.items() if key.startswith(start)}
         try:
-            yield take, _read(path, str(take.skeleton), **options)[0]
+            if "refused" in about:
+                raise MotionFormatError(about["refused"], path=path)
+            yield take, _finished(about, own, path, take.skeleton, [], fps=fps, **options)
         except MotionFormatError as error:
+            if len(listed) == 1:
+                raise
             yield take, error
 
 
 def _scene(path: Path, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray]]:
     require_extra()
     refuse_folder(path, "a USD file")
-    return child_result(script.__file__, path, request, library="USD")
+    usual = {"skeleton": None, "fps": None, "takes": ""}
+    return child_result(script.__file__, path, usual | request, library="USD")
 
 
 def _takes(facts: dict[str, Any]) -> list[FileTake]:
@@ -103,28 +119,22 @@ def _takes(facts: dict[str, Any]) -> list[FileTake]:
     return named_takes(listed, [""] * len(paths), names)
 
 
-def _read(
-    path: str | Path,
-    skeleton: str | None,
+def _finished(
+    facts: dict[str, Any],
+    arrays: dict[str, NDArray],
+    path: Path,
+    skeleton: str | int | None,
+    warnings: list[str],
     *,
     fps: float | None = None,
     unit: str | float | None = None,
     up: str | None = None,
     roles: str | Path | Mapping[str, str] | None = None,
     strict: bool = False,
-) -> tuple[Motion, dict[str, Any]]:
-    """Return the motion and the facts about the file."""
+) -> Motion:
+    """Return the motion in meters with y up, with its name, roles and origin."""
     repairs = started(path, up=up, fps=fps, strict=strict)
-    path = repairs.path
-    facts, arrays = _scene(path, {"skeleton": skeleton, "fps": fps})
     motion = _motion(facts, arrays, path, repairs)
-    warnings = []
-    others = facts["skeletons"]
-    if skeleton is None and len(others) > 1:
-        warnings.append(
-            f"the first of {len(others)} skeletons was read; they are {', '.join(others[:8])}. "
-            f"Choose one with the option skeleton"
-        )
     if not facts["animated"]:
         warnings.append("no animation moves this skeleton, so one frame in its rest pose was read")
     name = path.stem if skeleton is None else facts["name"] or path.stem
@@ -137,7 +147,7 @@ def _read(
     up = up or facts["up"]
     scale = Unit(meters, "stated by metersPerUnit" if unit is None else "given")
     origin = repairs.origin("usd", scale, up=up, frame_time=1.0 / motion.fps, warnings=warnings)
-    return replace(scaled_to_meters(to_y_up(motion, up), meters), origin=origin), facts
+    return replace(scaled_to_meters(to_y_up(motion, up), meters), origin=origin)
 
 
 def _motion(facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repairs) -> Motion:

@@ -41,7 +41,10 @@ if TYPE_CHECKING:
     from motionloom.motion.feet.gait import gait_segments as gait_segments
     from motionloom.motion_graph.edits import EditedGraph as EditedGraph
     from motionloom.motion_graph.graph import MotionGraph as MotionGraph
+    from motionloom.motion_graph.graph import named_frame as named_frame
     from motionloom.motion_matching.database import MatchingDatabase as MatchingDatabase
+    from motionloom.motion_matching.exports import check_format as check_format
+    from motionloom.motion_matching.steering_courses import course_path as course_path
     from motionloom.parametric.parameter_text import ParameterKind as ParameterKind
     from motionloom.parametric.parameter_text import parameter as parameter
     from motionloom.parametric.parametric_motion import ParametricMotion as ParametricMotion

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from motionloom.parametric.parametric_motion import ParametricMotion
     from motionloom.search.match_web.store import LeftToBuild, WebReport
     from motionloom.search.match_web.web import Web
+    from motionloom.search.query import Query
     from motionloom.store import Store
 
 
@@ -93,6 +94,20 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
                     f"with motionloom parametrize"
                 ) from None
         return rows
+
+    def check(self, query: str | Query, by: Any) -> None:
+        """Raise an error if parameters cannot be measured on a query, before examples are searched.
+
+        Examples
+        --------
+        >>> lib.parametric.check("kick_front_mid_right_p0", "right_ankel@33")
+        Traceback (most recent call last):
+        motionloom.errors.RoleError: ...
+        """
+        from motionloom.parametric.parametric_motion import check_parameters
+        from motionloom.search.query import as_query
+
+        check_parameters(by, as_query(self._store, query))
 
     @staticmethod
     def kinds() -> tuple[ParameterKind, ...]:

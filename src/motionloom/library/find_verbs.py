@@ -69,9 +69,11 @@ class FindVerbs:
         >>> len(lib.search("kick_front_high_right_p0:10-40", method=ml.LazyGraph(k=64), max=1))
         1
         """
+        from motionloom.search.filters import chosen_set
         from motionloom.search.retrieval import expanded_search, search
 
         given = SearchSettings.given(settings, options)
+        chosen_set(self.store, **motion_choice(given))  # raises before features are computed
         if given.expansion.rounds == 1:
             return search(self.store, query, given)
         return expanded_search(self.store, query, given)

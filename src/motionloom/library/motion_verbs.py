@@ -116,7 +116,8 @@ class MotionVerbs:
         """
         from motionloom.blending import register
         from motionloom.parametric.artifact import save_parametric
-        from motionloom.parametric.parametric_motion import parametrize
+        from motionloom.parametric.parametric_motion import check_parameters, parametrize
+        from motionloom.search.query import as_query
 
         given = ParametrizeSettings.given(settings, options)
         dropped = given.examples
@@ -126,6 +127,8 @@ class MotionVerbs:
         if isinstance(family, Sequence) and not isinstance(family, str):
             registration = register([self.store[each] for each in family], None, rules)
         else:
+            if isinstance(family, str):
+                check_parameters(by, as_query(self.store, family))
             registration = register(self.store, self._family(family), rules)
         motion = parametrize(registration, by, given, name=name or "", progress=progress)
         if name is not None:

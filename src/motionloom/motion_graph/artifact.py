@@ -34,6 +34,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.features import FrameDistance
 from motionloom.features.frame_distances import distance_key
 from motionloom.files import check_plain_schema, parse_json, read_regular
+from motionloom.motion.loops import SHORT, loop_range, unrolled
 from motionloom.motion_graph.build import motion_graph
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits
@@ -98,7 +99,8 @@ def library_graph(
     if not names:
         raise InvalidInput("a motion graph needs at least one motion, but the settings select none")
     distance = settings.frame_distance()
-    motions = conform([library[name] for name in names])
+    unroll = settings.rules.unroll and settings.transitions is None
+    motions = conform([unrolled(library[name]) if unroll else library[name] for name in names])
     labels = {name: library.labels(name) for name in names}
     segments = {
         name: _labeled_segments(library, name, motions[0].fps)
@@ -133,7 +135,7 @@ def library_graph(
             graph = motion_graph(
                 motions,
                 settings,
-                stored=LibraryMotions(library, tuple(names)),
+                stored=LibraryMotions(library, tuple(names), unroll),
                 workers=workers,
                 progress=progress,
             )
@@ -141,7 +143,7 @@ def library_graph(
 
     artifact = library.artifacts.derive(
         _KIND,
-        _key(names, distance, settings),
+        _key(library, names, distance, settings),
         build=build,
         read=lambda folder: read_graph(folder / _FILE, motions, labels, segments),
     )
@@ -160,7 +162,9 @@ def _labeled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int,
 def is_built(library: Store, settings: GraphSettings) -> bool:
     """Return whether the library already has a graph with these settings."""
     names = graph_names(library, settings)
-    return not library.artifacts.stale(_KIND, _key(names, settings.frame_distance(), settings))
+    return not library.artifacts.stale(
+        _KIND, _key(library, names, settings.frame_distance(), settings)
+    )
 
 
 def graph_names(library: Store, settings: GraphSettings) -> list[str]:
@@ -189,9 +193,22 @@ def _excluded(library: Store, names: Sequence[str]) -> dict[str, str]:
     return without_body({name: skeletons[key] for name, key in keys.items()})
 
 
-def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings) -> dict[str, Any]:
+def _loops(library: Store, names: Sequence[str]) -> list[str]:
+    """Return the names of the short clips that are loops."""
+    entries = [library.entry(name) for name in names]
+    short = [entry.name for entry in entries if entry.frames < SHORT * entry.fps]
+    return [name for name in short if loop_range(library[name]) is not None]
+
+
+def _key(
+    library: Store, names: Sequence[str], distance: FrameDistance, settings: GraphSettings
+) -> dict[str, Any]:
     """Return the cache key of a graph: all inputs except the motions themselves."""
     more: dict[str, Any] = {}
+    if settings.rules.unroll and settings.transitions is None:
+        loops = _loops(library, names)
+        if loops:
+            more["unrolled"] = loops
     if settings.rules.window is not None:
         more["window"] = settings.rules.window
     if settings.rules.window == "kr14" and settings.transitions is None:

@@ -12,6 +12,7 @@ from motionloom.blending.examples import conform
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
+from motionloom.motion.loops import unrolled
 from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.settings import TransitionSettings
@@ -66,7 +67,7 @@ def motion_graph(
     """
     settings = settings or TransitionSettings()
     distance = settings.frame_distance()
-    ready = conform(motions)
+    ready = conform([unrolled(motion) for motion in motions] if settings.rules.unroll else motions)
     foot_supports = [FootSupport.of(motion) for motion in ready]
     report = find_transitions(
         ready, distance, settings, foot_supports, stored=stored, workers=workers, progress=progress

@@ -243,7 +243,7 @@ class MotionGraph:
         InvalidInput
             If the graph has no such motion or frame.
         """
-        name, frame = _named_frame(place)
+        name, frame = named_frame(place)
         if name not in self.names:
             names = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
             raise InvalidInput(f"the graph has no motion {name!r}; its motions are {names}")
@@ -431,7 +431,8 @@ class MotionGraph:
         return report.with_parts(**walk_parts(self, track, motion.sources, goals, notes))
 
 
-def _named_frame(place: MotionFrame | str) -> tuple[str, int]:
+def named_frame(place: MotionFrame | str) -> tuple[str, int]:
+    """Return the motion and frame of ``(name, frame)`` or ``"NAME:FRAME"``."""
     if isinstance(place, str):
         name, _, number = place.rpartition(":")
         if not name or not _FRAME.fullmatch(number):

@@ -91,6 +91,11 @@ class TransitionRules(Settings):
         "Kravcevich 2014 (differences).",
         expert=True,
     )
+    unroll: bool = setting(
+        True,
+        "Repeat short clips that are loops until they last three seconds.",
+        expert=True,
+    )
     dead_ends: bool = setting(
         False, "Keep transitions that lead to dead ends, where a walk stops early.", expert=True
     )
@@ -192,7 +197,7 @@ class GraphSettings(TransitionSettings, MotionChoice):
             rules=TransitionRules(
                 blend_seconds=1.0, apart_seconds=0.0, match_feet=False, connect=1.0, smooth=None,
                 bridge=False, window="kr14", skip_ends=False, root_path="differences",
-                dead_ends=True,
+                unroll=False, dead_ends=True,
             ),
         )  # fmt: skip
 

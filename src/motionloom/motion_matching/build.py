@@ -15,6 +15,7 @@ from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality.measures import joint_accelerations
 from motionloom.motion.feet.gait import GAITS, gaits
 from motionloom.motion.feet.skating import supported_parts
+from motionloom.motion.loops import unrolled
 from motionloom.motion_matching.database import (
     ARRAYS,
     MIRRORED,
@@ -39,7 +40,8 @@ from motionloom.motion_matching.settings import MatchingSettings
 from motionloom.parallel import Progress
 from motionloom.search.index.bucket_index import BucketIndex
 
-_LEAST_SECONDS = 0.7  # minimum duration of a take in seconds; shorter takes are skipped
+# Minimum duration of a take in seconds; shorter takes are skipped, unless they are loops.
+_LEAST_SECONDS = 0.7
 _STANDS = 0.2  # m/s: generated frames without a gait count as standing if the root is slower
 _LOCOMOTION = 0.5  # m/s: if all takes are slower, they are rejected because none walks
 
@@ -78,8 +80,11 @@ def matching_database(
     for motion in motions:
         check_roles(motion)
     rate = float(settings.fps or motions[0].fps)
+    stored = {motion.name: motion.fps for motion in motions}
+    motions = [unrolled(motion) for motion in motions]
     skipped |= {
-        motion.name: f"too short ({motion.duration:.2f} s; at least {_LEAST_SECONDS} s is needed)"
+        motion.name: f"too short ({motion.duration:.2f} s; at least {_LEAST_SECONDS} s is needed, "
+        "or a loop)"
         for motion in motions
         if motion.duration < _LEAST_SECONDS
     }
@@ -90,7 +95,6 @@ def matching_database(
             f"the {len(motions)} takes lasts {max(motion.duration for motion in motions):.2f} s"
         )
     long = [long[0].resample(rate), *long[1:]]
-    stored = {motion.name: motion.fps for motion in motions}
     ready = conform(long, skipped=skipped)
     contacts = [motion.contacts() for motion in ready]
     floor = contacts[0].floor

@@ -50,6 +50,7 @@ from motionloom.parametric.weight_refinement import (
     needed_examples,
     refined_weights,
 )
+from motionloom.search.query import Query
 from motionloom.settings import takes
 
 Array = NDArray[np.float64]
@@ -405,8 +406,9 @@ def parametrize(
     """
     settings = settings or ParametrizeSettings()
     parameters = as_parameters(by, registration.placed(0))
+    query = registration.examples[0]
     for parameter in parameters:
-        _check_frames(registration, parameter)
+        _check_frames(parameter, query.start_frame, query.end_frame, query.text)
     chosen = settings.blends
     rules = {"whole_frames": chosen.whole_frames, "lock_feet": chosen.lock_feet}
     if chosen.whole_frames:
@@ -448,11 +450,30 @@ def _frames(parameter: Parameter) -> tuple[int, ...]:
     return () if parameter.frame is None else (parameter.frame,)
 
 
-def _check_frames(registration: Registration, parameter: Parameter) -> None:
-    query = registration.examples[0]
+def check_parameters(by: Any, query: Query) -> None:
+    """Raise an error if a parameter cannot be measured on the query.
+
+    A wrong name, joint or frame is then reported before the slow search for similar motions.
+
+    Parameters
+    ----------
+    by : Parameter, str, callable, mapping, or several
+        The parameters; see `motionloom.Library.parametrize`.
+    query : Query
+    """
+    clip = query.clip.starting_at_origin()
+    for parameter in as_parameters(by, clip):
+        _check_frames(parameter, query.start_frame, query.end_frame, query.text)
+        if parameter.scores is None:
+            frames = [frame - query.start_frame for frame in _frames(parameter)]
+            moment = slice(frames[0], frames[1] + 1) if len(frames) == 2 else (*frames, None)[0]
+            parameter(clip, moment)
+
+
+def _check_frames(parameter: Parameter, start: int, end: int, query: str) -> None:
     for frame in _frames(parameter):
-        if not query.start_frame <= frame < query.end_frame:
+        if not start <= frame < end:
             raise InvalidInput(
-                f"{parameter.text} must be measured at a frame of the query {query.text}; "
+                f"{parameter.text} must be measured at a frame of the query {query}; "
                 f"got frame {frame}"
             )

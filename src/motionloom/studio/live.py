@@ -27,11 +27,11 @@ from typing_extensions import TypedDict
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.files import parse_json
 from motionloom.library import DancePlayer, FrameBlock, Player, TempoClock
+from motionloom.library.requests import from_network
 from motionloom.library.settings import GraphSettings, MatchingSettings
 from motionloom.motion import Skeleton
 from motionloom.motion.retargeting.retarget import StreamRetargeter
 from motionloom.studio.messages import pack, pose_arrays
-from motionloom.studio.requests import from_network
 from motionloom.studio.responses import Bones, NoHead, SourceRow
 from motionloom.studio.routes.dancing.dance import choreography_of
 from motionloom.studio.routes.stage.characters import OwnCharacter, character_of, shown_head
@@ -152,9 +152,12 @@ class BrowserWindow:
     def poses(self, player: Player, block: FrameBlock) -> dict[str, np.ndarray]:
         """Return the positions and orientations of a player's frames, on its character, if any."""
         worn = self._worn.get(player)
-        if worn is None:
-            return pose_arrays(player.skeleton, block.rotations, block.root)
-        return pose_arrays(worn.skeleton, *worn.frames(block.rotations, block.root))
+        skeleton, frames = player.skeleton, (block.rotations, block.root)
+        if worn is not None:
+            skeleton, frames = worn.skeleton, worn.frames(block.rotations, block.root)
+        if self.state.stream is not None:
+            self.state.stream.play(skeleton, *frames, player.fps)
+        return pose_arrays(skeleton, *frames)
 
     def player(self, number: Any) -> Player:
         """Return the player with a number from `add`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.arguments import is_library, motion_from
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import JSON, open_library
+from motionloom.cli.options import JSON, check_picture, open_library
 from motionloom.cli.terminal import print_json, remark
 from motionloom.dance.settings import RHYTHMIC, BeatSettings
 from motionloom.errors import InvalidInput
@@ -54,7 +54,12 @@ def beats(
     ] = None,
     output: Annotated[
         Path | None,
-        Option("Draw the beats: .png, .svg or .pdf.", "-o --output", metavar="FILE"),
+        Option(
+            "Draw the beats: .png, .svg or .pdf.",
+            "-o --output",
+            metavar="FILE",
+            check=check_picture,
+        ),
     ] = None,
     settings: BeatSettings,
     json: Annotated[bool, JSON] = False,

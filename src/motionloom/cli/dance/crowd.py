@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from motionloom.cli.command import Argument, Fields, Option
 from motionloom.cli.dance.movements import print_left_out
-from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library, writes
 from motionloom.cli.terminal import (
     counted,
     draw_worst,
@@ -38,6 +38,7 @@ Output = Annotated[
         "Output file with all characters: .glb, .gltf, .usd, .usda or .usdc.",
         "-o --output",
         metavar="FILE",
+        check=writes(*SUFFIXES, kind="scene"),
     ),
 ]
 Bvh = Annotated[Path | None, Option("Also write one BVH file per character.", metavar="DIR")]
@@ -48,6 +49,7 @@ TopView = Annotated[
         "May be repeated.",
         "--top-view",
         metavar="FILE",
+        check=writes(*VIEWS),
     ),
 ]
 Inspect = Annotated[Path | None, INSPECT]
@@ -82,7 +84,7 @@ def ballroom(
         given["room"] = room if room == "open" else list(_size(room, "room", ", or open"))
     plan = _plan("ballroom", given, library, description)
     views = top_view or []
-    _check_files(output, views, bvh, inspect)
+    _check_folder(bvh)
     _check_size(2 * plan.settings.couples, plan.settings.seconds or 60.0, plan.settings.fps)
     made = _made(plan, "couple", quiet=json)
     settings = made.settings
@@ -115,7 +117,7 @@ def march(
     """
     plan = _plan("march", given, library, description)
     views = top_view or []
-    _check_files(output, views, bvh, inspect)
+    _check_folder(bvh)
     soldiers = plan.settings.formation.ranks * plan.settings.formation.files
     _check_size(soldiers, plan.settings.seconds or 60.0, plan.settings.fps)
     made = _made(plan, "take", quiet=json)
@@ -135,7 +137,12 @@ def dancefloor(
     *,
     output: Annotated[
         Path,
-        Option("Output file with all characters: .glb or .gltf.", "-o --output", metavar="FILE"),
+        Option(
+            "Output file with all characters: .glb or .gltf.",
+            "-o --output",
+            metavar="FILE",
+            check=writes(".glb", ".gltf", kind="scene"),
+        ),
     ],
     settings: DanceFloorSettings,
     floor: Annotated[
@@ -144,7 +151,12 @@ def dancefloor(
     ] = None,
     top_view: Annotated[
         Path | None,
-        Option("View from above: .png, .svg, .pdf.", "--top-view", metavar="FILE"),
+        Option(
+            "View from above: .png, .svg, .pdf.",
+            "--top-view",
+            metavar="FILE",
+            check=check_picture,
+        ),
     ] = None,
     inspect: Inspect = None,
     details: Details = False,
@@ -157,10 +169,6 @@ def dancefloor(
     """
     from motionloom.formats import save
 
-    _check_suffix(output, (".glb", ".gltf"), "a dance floor")
-    for picture in (top_view, inspect):
-        if picture is not None:
-            check_picture(picture)
     size = None if floor is None else _size(floor, "floor")
     made = open_library(library).dance_floor(settings, floor=size)
     save(made.scene, output)
@@ -238,35 +246,9 @@ def _plan(
     return CrowdPlan(kind, given, description, read=motion_from)
 
 
-def _check_files(
-    output: Path, views: Sequence[Path], bvh: Path | None, inspect: Path | None
-) -> None:
-    from motionloom.formats.registry import check_output
-
-    if inspect is not None:
-        check_picture(inspect)
-
-    _check_suffix(output, SUFFIXES, "a crowd")
-    check_output(output, "scene")
-    for view in views:
-        _check_suffix(view, VIEWS, "a view from above")
-        if view.suffix.lower() == ".mp4":
-            from motionloom.plots.figures.animation import ffmpeg
-
-            ffmpeg()
-    for path in (output, *views):
-        if path.is_dir():
-            raise InvalidInput(f"{path} is a folder; name a file")
+def _check_folder(bvh: Path | None) -> None:
     if bvh is not None and bvh.exists() and not bvh.is_dir():
         raise InvalidInput(f"{bvh} is a file; --bvh must name a folder")
-
-
-def _check_suffix(path: Path, suffixes: Sequence[str], what: str) -> None:
-    if path.suffix.lower() not in suffixes:
-        raise InvalidInput(
-            f"{path}: the suffix of {what} must be one of {', '.join(suffixes)}; "
-            f"got {path.suffix!r}"
-        )
 
 
 def _check_size(characters: int, seconds: float, fps: float) -> None:
@@ -283,6 +265,8 @@ def _check_size(characters: int, seconds: float, fps: float) -> None:
 
 def _made(plan: CrowdPlan, what: str, *, quiet: bool) -> Any:
     """Learn the choreography, synthesize the crowd, and print remarks about takes and music."""
+    if plan.settings.music is not None:
+        plan.settings.loaded_music(plan.settings.movements.meter or 4)  # raises if it is damaged
     takes = plan.takes()
     with progress("analyzing takes", len(takes), quiet=quiet) as advance:
         steps = plan.choreography(takes, advance)

@@ -13,9 +13,9 @@ from motionloom.cli.options import (
     INSPECT,
     JSON,
     LIB,
-    check_picture,
     listed,
     open_library,
+    writes,
 )
 from motionloom.cli.terminal import (
     counted,
@@ -30,7 +30,7 @@ from motionloom.errors import InvalidInput
 from motionloom.settings import motion_choice
 
 if TYPE_CHECKING:
-    from motionloom.library import Choreography, Dance, Library
+    from motionloom.library import Choreography, Dance, Library, Music
     from motionloom.motion import Skeleton
 
 ANY = "any"
@@ -52,6 +52,7 @@ def dance(
             "Output file: a motion, or a video with the music (.mp4).",
             "-o --output",
             metavar="FILE",
+            check=writes("motion", ".mp4"),
         ),
     ],
     takes: Takes = None,
@@ -87,10 +88,8 @@ def dance(
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Synthesize a dance to music by rearranging movements from takes to fit the beats."""
-    _check_output(output)
-    if inspect is not None:
-        check_picture(inspect)
     _check_song(song, tempo)
+    music = _loaded(song, choreography.meter)
     path = None if follow is None else _path(follow)
     skeleton = None if onto is None else _skeleton(onto)
     lib = open_library(library)
@@ -106,7 +105,7 @@ def dance(
             song, kind=None if kind == ANY else kind, meter=choreography.meter
         )
     made = steps.dance_to(
-        steps.music(song, meter=choreography.meter, tempo_bpm=tempo, seconds=settings.seconds),
+        music or steps.music(song, tempo_bpm=tempo, seconds=settings.seconds),
         replace(settings, synced=not unsynced, follow=path, skeleton=skeleton),
     )
     files = _write(made, output)
@@ -179,6 +178,13 @@ def _check_song(song: str, tempo: float | None) -> None:
         )
 
 
+def _loaded(song: str, meter: int | None) -> Music | None:
+    """Load the music, before the takes are analyzed; None for a tune, whose tempo is theirs."""
+    from motionloom.library import load_music
+
+    return None if _generated(song) else load_music(song, meter=meter)
+
+
 def _path(file: Path):
     import numpy as np
 
@@ -193,17 +199,6 @@ def _skeleton(file: Path) -> Skeleton:
     from motionloom.cli.arguments import motion_from
 
     return motion_from(str(file)).skeleton
-
-
-def _check_output(path: Path) -> None:
-    from motionloom.formats import FORMATS
-
-    writes = {suffix for suffix, kind in FORMATS.items() if "motion" in kind.writes} | {".mp4"}
-    if path.suffix.lower() not in writes:
-        raise InvalidInput(
-            f"{path}: the suffix of a dance must be one of {', '.join(sorted(writes))}; "
-            f"got {path.suffix!r}"
-        )
 
 
 def _write(made: Dance, path: Path) -> list[Path]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Option
-from motionloom.cli.options import JSON, LIB, listed, open_library
+from motionloom.cli.options import JSON, LIB, PICTURES, listed, open_library, writes
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.dance.settings import ChoreographySettings
 from motionloom.errors import InvalidInput
@@ -23,6 +23,7 @@ Takes = Annotated[
     ),
 ]
 
+_ADDED, _WEIGHED, _REMOVED = "FROM:TO:LIKELIHOOD", "FROM:TO:FACTOR", "FROM:TO"
 _SHOWN = 5  # maximum number of skipped takes listed by name
 
 
@@ -43,12 +44,12 @@ def movements(
     ] = None,
     add: Annotated[
         list[str] | None,
-        Option("Add a transition, or set its likelihood.", metavar="FROM:TO:LIKELIHOOD"),
+        Option("Add a transition, or set its likelihood.", metavar=_ADDED),
     ] = None,
-    remove: Annotated[list[str] | None, Option("Remove a transition.", metavar="FROM:TO")] = None,
+    remove: Annotated[list[str] | None, Option("Remove a transition.", metavar=_REMOVED)] = None,
     weigh: Annotated[
         list[str] | None,
-        Option("Multiply the likelihood of a transition.", metavar="FROM:TO:FACTOR"),
+        Option("Multiply the likelihood of a transition.", metavar=_WEIGHED),
     ] = None,
     rules: Annotated[
         Path | None, Option("Apply choreographic rules (.json).", metavar="FILE")
@@ -59,6 +60,7 @@ def movements(
             "Output file: .json, .graphml, or a picture. May be repeated.",
             "-o --output",
             metavar="FILE",
+            check=writes(".json", ".graphml", *PICTURES),
         ),
     ] = None,
     json: Annotated[bool, JSON] = False,
@@ -67,6 +69,9 @@ def movements(
 
     Writes the movement transition graph; with --graph or --saved, edits one.
     """
+    for texts, shape in ((add, _ADDED), (weigh, _WEIGHED), (remove, _REMOVED)):
+        for text in texts or []:
+            _edge(text, shape)
     lib = open_library(library)
     if graph is not None:
         made = lib.choreographies.load(graph)
@@ -113,25 +118,25 @@ def print_left_out(made: Choreography) -> None:
 def _edited(made: Choreography, add, remove, weigh, rules: Path | None) -> Choreography:
     graph = made.graph
     for text in add:
-        source, target, number = _edge(text, "FROM:TO:LIKELIHOOD", 3)
+        source, target, number = _edge(text, _ADDED)
         graph = graph.with_edge(source, target, float(number))
     for text in weigh:
-        source, target, number = _edge(text, "FROM:TO:FACTOR", 3)
+        source, target, number = _edge(text, _WEIGHED)
         graph = graph.reweighted(source, target, float(number))
     for text in remove:
-        source, target = _edge(text, "FROM:TO", 2)
+        source, target = _edge(text, _REMOVED)
         graph = graph.without_edge(source, target)
     made = made.with_graph(graph)
     return made.with_rules(rules) if rules is not None else made
 
 
-def _edge(text: str, shape: str, parts: int) -> list[str]:
+def _edge(text: str, shape: str) -> list[str]:
     words = text.split(":")
     try:
-        if len(words) != parts:
+        if len(words) != len(shape.split(":")):
             raise ValueError
-        if parts == 3:
-            float(words[2])
+        for number in words[2:]:
+            float(number)
     except ValueError:
         raise InvalidInput(f"a transition must be written as {shape}; got {text!r}") from None
     return words

@@ -184,6 +184,7 @@ def study(
             "Heat map (.png, .svg, .pdf); the numbers go to a CSV file with the same name.",
             "-o --output",
             metavar="FILE",
+            check=check_picture,
         ),
     ] = Path("study.png"),
     json: Annotated[bool, JSON] = False,
@@ -193,7 +194,6 @@ def study(
     Writes a heat map of the Spearman rank correlations between all of them, on poses and on
     segments, and a CSV file with the numbers.
     """
-    check_picture(output)
     from motionloom.evaluation.rank_correlation import step_count
     from motionloom.plots.pages.evaluation_report import write_rank_correlations
 

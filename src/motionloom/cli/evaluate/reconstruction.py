@@ -33,9 +33,9 @@ class EvaluateReconstructSettings(Settings):
     features: str = setting("e15", "Features for the neighbor search.")
     noise: float = setting(1.0, "Marker noise.", unit="mm")
     missing: float = setting(0.0, "Share of marker samples that are missing.")
-    lose: str | None = setting(
-        None, "Hide the marker with this role for one second.", metavar="ROLE"
-    )
+    lose: (
+        Literal["hips", "left_wrist", "right_wrist", "left_ankle", "right_ankle", "head"] | None
+    ) = setting(None, "Hide the marker with this role for one second.", metavar="ROLE")
     seed: int = setting(0, "Random seed for noise, gaps and the choice of motions.", least=0)
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.options import JSON, LIB, open_library, writes
 from motionloom.cli.terminal import print_json, progress
-from motionloom.errors import InvalidInput
 from motionloom.evaluation.settings import CaptionScoreSettings, SentenceSettings
 
 
@@ -46,7 +45,12 @@ def evaluate_captions(
     *,
     output: Annotated[
         Path | None,
-        Option("Write the table to a Markdown file (.md).", "-o --output", metavar="PAGE"),
+        Option(
+            "Write the table to a Markdown file (.md).",
+            "-o --output",
+            metavar="PAGE",
+            check=writes(".md"),
+        ),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -62,8 +66,6 @@ def evaluate_captions(
         write_caption_page,
     )
 
-    if output is not None and output.suffix != ".md":
-        raise InvalidInput(f"{output}: the output must be a .md file")
     with progress("captioning", len(chosen_sets(settings)), quiet=json) as advance:
         rows = score_captions(settings, advance)
     page = None if output is None else write_caption_page(rows, output)

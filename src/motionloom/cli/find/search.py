@@ -10,10 +10,12 @@ from motionloom.cli.options import (
     EXPORT,
     JSON,
     LIB,
+    PAGES,
     TO,
     check_picture,
     export_clips,
     open_library,
+    writes,
 )
 from motionloom.cli.terminal import (
     counted,
@@ -22,7 +24,6 @@ from motionloom.cli.terminal import (
     remark,
 )
 from motionloom.cli.tools.cluster import on_clusters
-from motionloom.errors import InvalidInput
 from motionloom.search.settings import FamilySettings, SearchSettings
 
 if TYPE_CHECKING:
@@ -35,8 +36,15 @@ _QUERY = Argument(
     "a range.",
     metavar="QUERY",
 )
-_SHEET = Option("Write a page with all matches, animated (.html).", metavar="FILE")
-_STRIP = Option("Draw the query and the best matches (.png, .pdf).", metavar="FILE", expert=True)
+_SHEET = Option(
+    "Write a page with all matches, animated (.html).", metavar="FILE", check=writes(*PAGES)
+)
+_STRIP = Option(
+    "Draw the query and the best matches (.png, .pdf).",
+    metavar="FILE",
+    expert=True,
+    check=writes(".png", ".pdf"),
+)
 # A hint is printed for smaller families, unless the limit is already this large.
 _FEW, _FAR = 3, 0.2
 _LONG_QUERY = 15.0  # seconds; longer than a single action
@@ -59,7 +67,6 @@ def search(
     Matches are printed by rank, nearest first. If the query is in the library, it comes first, with
     distance 0.
     """
-    _check_targets(sheet, strip)
     lib = open_library(library)
     matches = lib.search(query, settings)
     export_clips(lib, matches, export, to, quiet=json)
@@ -80,7 +87,12 @@ def family(
     *,
     output: Annotated[
         Path | None,
-        Option("Draw the match graph (.png, .svg, .pdf).", "--output -o", metavar="FILE"),
+        Option(
+            "Draw the match graph (.png, .svg, .pdf).",
+            "--output -o",
+            metavar="FILE",
+            check=check_picture,
+        ),
     ] = None,
     graphml: Annotated[
         Path | None,
@@ -88,6 +100,7 @@ def family(
             "Write the match graph as GraphML, for Gephi, yEd or NetworkX.",
             metavar="FILE",
             expert=True,
+            check=writes(".graphml", ".xml"),
         ),
     ] = None,
     sweep: Annotated[
@@ -96,6 +109,7 @@ def family(
             "Plot the size of the family against the join distance (.png, .svg, .pdf).",
             metavar="FILE",
             expert=True,
+            check=check_picture,
         ),
     ] = None,
     export: Annotated[Path | None, EXPORT] = None,
@@ -108,10 +122,6 @@ def family(
 
     Members are sorted by their distance from the query in the match graph.
     """
-    _check_targets(sheet, strip)
-    for picture in (output, sweep):
-        if picture is not None:
-            check_picture(picture)
     lib = open_library(library)
     members = lib.family(query, settings)
     if sweep is not None:
@@ -195,14 +205,6 @@ def hint_at_small_family(family: Family) -> None:
         f"{2 * used:.2g}, and compare with the distances that motionloom search --rank distance "
         f"prints"
     )
-
-
-def _check_targets(sheet: Path | None, strip: Path | None) -> None:
-    """Check the output file names before searching."""
-    if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
-        raise InvalidInput(f"{sheet}: a sheet is a web page; its name must end in .html")
-    if strip is not None and strip.suffix.lower() not in (".png", ".pdf"):
-        raise InvalidInput(f"cannot draw to {strip}: the suffix must be .png or .pdf")
 
 
 def _write(

@@ -30,7 +30,7 @@ def web(
     *,
     output: Annotated[
         Path | None,
-        Option("Picture (.png, .svg, .pdf).", "-o --output", metavar="FILE"),
+        Option("Picture (.png, .svg, .pdf).", "-o --output", metavar="FILE", check=check_picture),
     ] = None,
     query: Annotated[
         str | None,
@@ -103,7 +103,6 @@ def _draw(
 
     if output is None:
         raise InvalidInput("a picture of two motions needs an output file, such as -o web.png")
-    check_picture(output)
     pair = lib.compare(a, b, settings.web)
     web, rows, sequences = pair.web(), None, []
     if query is not None:

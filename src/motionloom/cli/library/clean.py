@@ -10,7 +10,7 @@ from click.exceptions import Exit
 
 from motionloom.cli.arguments import check_targets, is_library, motion_from, motions_in
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import JSON
+from motionloom.cli.options import JSON, writes
 from motionloom.cli.terminal import print_json, print_table, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats.settings import CleanSettings
@@ -53,6 +53,8 @@ def clean(
     if Path(source).is_dir():
         rows, failed = _clean_all(Path(source), output, settings, quiet=json)
     else:
+        if not output.is_dir():
+            writes("motion")(output)
         motion = motion_from(source)
         target = output / f"{motion.name}.bvh" if output.is_dir() else output
         check_targets([(source, target)])

@@ -65,11 +65,7 @@ def convert(
         save_options(out, **conventions)  # raises before anything is written
     if settings.onto and settings.character:
         raise InvalidInput("--onto and --character cannot be combined")
-    target = motion_from(settings.onto) if settings.onto else None
-    if settings.character:
-        from motionloom.formats.own_character import load_character
-
-        target = load_character(settings.character)
+    target = _target(settings)
     written: list[str] = []
     reports: dict[str, QualityReport] = {}
     left_out: dict[str, str] = {}  # takes that were not converted, by file
@@ -113,6 +109,20 @@ def convert(
         raise Exit(1)
 
 
+def _target(settings: ConvertSettings) -> Motion | None:
+    """Return a motion on the skeleton to retarget onto, if one is set."""
+    roles = settings.target_roles
+    if settings.character:
+        from motionloom.formats.own_character import load_character
+
+        return load_character(settings.character, roles=roles)
+    if settings.onto:
+        return motion_from(settings.onto, LoadSettings(roles=roles))
+    if roles:
+        raise InvalidInput("--target-roles needs --onto or --character")
+    return None
+
+
 def _left_out(source: str, motion: Motion | Markers, settings: ConvertSettings) -> dict[str, str]:
     """Return a warning, by file, if a file has takes that are not converted."""
     from motionloom.formats import takes_in
@@ -147,7 +157,7 @@ def _jobs(
     sources: list[str], out: Path, settings: ConvertSettings
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
     """Return (source, target) pairs that preserve the folder structure, and unreadable folders."""
-    from motionloom.formats import FORMATS
+    from motionloom.formats import FORMATS, is_stream
     from motionloom.formats.registry import instead_of
 
     suffix = _TARGETS[settings.to][0] if settings.to in _TARGETS else settings.to
@@ -169,7 +179,7 @@ def _jobs(
             failed.append({"file": source, "reason": str(error)})
     if not inputs:
         raise InvalidInput(f"no motions in {', '.join(sources)}")
-    if out.suffix.lower() in FORMATS and not out.is_dir():
+    if is_stream(out) or (out.suffix.lower() in FORMATS and not out.is_dir()):
         if len(inputs) > 1:
             raise InvalidInput(
                 f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"

@@ -15,7 +15,7 @@ from motionloom.cli.arguments import (
     print_left_out_files,
 )
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import JSON
+from motionloom.cli.options import JSON, PAGES, writes
 from motionloom.cli.terminal import counted, print_json, print_table, progress, remark, styled
 from motionloom.errors import MotionloomError
 from motionloom.formats.settings import LoadSettings
@@ -40,7 +40,8 @@ def doctor(
         Option("Write the repaired motion to this file, or several to this folder.", metavar="OUT"),
     ] = None,
     html: Annotated[
-        Path | None, Option("Write a self-contained HTML report.", metavar="OUT.html")
+        Path | None,
+        Option("Write a self-contained HTML report.", metavar="OUT.html", check=writes(*PAGES)),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:

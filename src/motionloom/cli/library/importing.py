@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from click.exceptions import Exit
 
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.options import JSON, LIB, check_suffix, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.cli.tools.cluster import on_clusters
 from motionloom.settings import MotionChoice, motion_choice
@@ -63,7 +63,8 @@ def export(
     folder: Annotated[Path, Argument("New or empty output folder.", metavar="FOLDER")],
     choice: MotionChoice,
     to: Annotated[
-        str, Option("Format of the motion files, one per motion.", metavar="SUFFIX")
+        str,
+        Option("Format of the motion files, one per motion.", metavar="SUFFIX", check=check_suffix),
     ] = "bvh",
     cut: Annotated[
         str | None,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.options import JSON, LIB, open_library, writes
 from motionloom.cli.terminal import counted, print_json, remark
 from motionloom.errors import InvalidInput
 from motionloom.motion.segment import split_segment
@@ -34,6 +34,7 @@ def label(
             "Write all labels, or the labels of MOTION, to a .csv, .eaf or .json file.",
             "--export",
             metavar="FILE",
+            check=writes(".csv", ".eaf", ".json"),
         ),
     ] = None,
     captions: Annotated[

@@ -13,7 +13,7 @@ from click.exceptions import Exit
 
 from motionloom.cli.arguments import is_library, motion_from, segment_from
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import JSON, PICTURES
+from motionloom.cli.options import JSON, PAGES, PICTURES, writes
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.settings import MotionChoice, motion_choice
@@ -32,7 +32,12 @@ def show(
     ],
     output: Annotated[
         Path | None,
-        Option("Output: .png, .svg, .pdf, .gif or .mp4. [NAME.png]", "-o --output", metavar="FILE"),
+        Option(
+            "Output: .png, .svg, .pdf, .gif or .mp4. [NAME.png]",
+            "-o --output",
+            metavar="FILE",
+            check=writes(*PICTURES, *_FILMS),
+        ),
     ] = None,
     gif: Annotated[bool, Option("Also write a GIF with the same name.", "--gif")] = False,
     mp4: Annotated[
@@ -54,6 +59,8 @@ def show(
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Draw a motion as a film strip, an animated GIF or a video."""
+    if mp4:
+        writes(*_FILMS)(Path("film.mp4"))
     motion, first = segment_from(file)
     target = output or Path(f"{_file_name(motion.name)}.png")
     targets = [target]
@@ -64,7 +71,6 @@ def show(
     targets = list(dict.fromkeys(targets))
     options = {"width": width, "fps": fps, "seconds": seconds}
     film = {key: value for key, value in options.items() if value is not None}
-    _check_targets(targets)
     target.parent.mkdir(parents=True, exist_ok=True)
     strip = {"frames": frames, "layout": layout, "first_frame": first}
     for path in targets:
@@ -73,19 +79,6 @@ def show(
             print(path)
     if json:
         print_json({"files": [str(path) for path in targets]})
-
-
-def _check_targets(targets: list[Path]) -> None:
-    """Raise an error if any output format is not available, before drawing any file."""
-    for path in targets:
-        suffix = path.suffix.lower()
-        if suffix not in PICTURES + _FILMS:
-            suffixes = ", ".join(PICTURES + _FILMS)
-            raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {suffixes}")
-        if suffix == ".mp4":
-            from motionloom.plots.figures.animation import ffmpeg
-
-            ffmpeg()
 
 
 def _draw(
@@ -111,9 +104,10 @@ def _draw(
 def sheet(
     place: Annotated[Path, Argument("A library, or a folder of files.", metavar="LIB|FOLDER")],
     choice: MotionChoice,
-    output: Annotated[Path, Option("Output page (.html).", "-o --output", metavar="FILE")] = Path(
-        "sheet.html"
-    ),
+    output: Annotated[
+        Path,
+        Option("Output page (.html).", "-o --output", metavar="FILE", check=writes(*PAGES)),
+    ] = Path("sheet.html"),
     title: Annotated[str | None, Option("Heading of the page. [name of the input]")] = None,
     max_clips: Annotated[
         int | None, Option("Maximum number of motions.", "--max", metavar="N", min=1)
@@ -130,8 +124,6 @@ def sheet(
     """
     from motionloom.plots.pages.html_pages import contact_sheet
 
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise InvalidInput(f"{output}: a sheet is a web page; its name must end in .html")
     source = _source(place, choice)
     total = len(source.loads)
     source.loads = source.loads[:max_clips]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.arguments import is_library, motion_from
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import DETAILS, INSPECT, JSON, check_picture, open_library
+from motionloom.cli.options import DETAILS, INSPECT, JSON, open_library, writes
 from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.cli.tools.cluster import on_clusters
 from motionloom.errors import InvalidInput
@@ -34,7 +34,12 @@ def reconstruct(
         ),
     ],
     *,
-    output: Annotated[Path, Option("Output file: .bvh, .glb, ...", "-o --output", metavar="FILE")],
+    output: Annotated[
+        Path,
+        Option(
+            "Output file: .bvh, .glb, ...", "-o --output", metavar="FILE", check=writes("motion")
+        ),
+    ],
     settings: ReconstructSettings,
     reading: LoadMarkersSettings,
     inspect: Annotated[Path | None, INSPECT] = None,
@@ -49,8 +54,6 @@ def reconstruct(
 
     from motionloom.formats import is_marker_file, load, load_markers
 
-    if inspect is not None:
-        check_picture(inspect)
     if not is_library(library) and is_library(markers):
         raise InvalidInput(f"LIB must come first: motionloom reconstruct {markers} {library}")
     in_library = not markers.exists() and is_library(str(markers).partition(":")[0])

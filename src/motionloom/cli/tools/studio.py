@@ -40,6 +40,13 @@ def studio(
         list[str] | None, Option("Additional host name of the server; may be repeated.")
     ] = None,
     browser: Annotated[bool, Option("Open the page in a browser.")] = True,
+    stream: Annotated[
+        str | None,
+        Option(
+            "Also send played characters to a program that receives VMC, vmc://HOST:PORT.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
 ) -> None:
     """Open the studio in a browser.
 
@@ -67,6 +74,7 @@ def studio(
         token=False if no_token else token,
         names=tuple(name or ()),
         open_browser=browser,
+        stream=stream,
         report=lambda line: print(line, flush=True),
     )
     if any(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Fields, Option
-from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, open_library, writes
 from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, remark
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph.settings import FatGraphSettings
@@ -23,7 +23,12 @@ def fat_graph(
     ],
     output: Annotated[
         Path | None,
-        Option("Write a walk to this file, in any writable format.", "-o --output", metavar="FILE"),
+        Option(
+            "Write a walk to this file, in any writable format.",
+            "-o --output",
+            metavar="FILE",
+            check=writes("motion"),
+        ),
     ] = None,
     seconds: Annotated[float, Option("Duration of the walk (s).")] = 10.0,
     direction: Annotated[float, Option("Direction of travel, from +Z toward +X (degrees).")] = 0.0,
@@ -43,12 +48,6 @@ def fat_graph(
 
     Without -o, print a description of the graph: base poses, edges, and available speeds.
     """
-    from motionloom.formats import check_output
-
-    if output is not None:
-        check_output(output)  # before the slow work
-    if inspect is not None:
-        check_picture(inspect)
     changes = [_change(text) for text in steer or ()]
     graph = open_library(library).fat_graph(settings)
     for name, why in graph.skipped.items():

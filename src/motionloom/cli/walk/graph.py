@@ -98,6 +98,8 @@ def graph(
     if (action == "import") != (file is not None):
         raise InvalidInput("graph import needs a FILE; other actions do not accept one")
     two = _pair(pair)
+    for name in two or ():
+        lib.store.entry(name)  # raises if the library has no such motion
     if action in _EDITS:
         if not transition:
             raise InvalidInput(f"graph {action} needs --transition NAME:FRAME,NAME:FRAME")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from motionloom.cli.command import Fields, Option
-from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, open_library, writes
 from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, progress, remark
 from motionloom.cli.walk.graph import built_graph, used_settings
 from motionloom.errors import InvalidInput
@@ -26,10 +26,14 @@ def walk(
             "Output file, in any writable format; .bvh is written as a stream.",
             "-o --output",
             metavar="FILE",
+            check=writes("motion"),
         ),
     ],
     log: Annotated[
-        Path | None, Option("Write the transitions of the walk to a CSV file.", metavar="FILE")
+        Path | None,
+        Option(
+            "Write the transitions of the walk to a CSV file.", metavar="FILE", check=writes(".csv")
+        ),
     ] = None,
     inspect: Annotated[Path | None, INSPECT] = None,
     details: Annotated[bool, DETAILS] = False,
@@ -40,16 +44,17 @@ def walk(
     The walk is random, follows a path, reaches a goal, follows a timeline of labels, or leads from
     one pose to another. Without graph options, it uses the most recently built graph.
     """
-    from motionloom.formats import check_output, load
+    from motionloom.formats import load
+    from motionloom.library import named_frame
 
-    check_output(output)  # before the slow work
-    if inspect is not None:
-        check_picture(inspect)
     if settings.random and settings.seconds is None:
         raise InvalidInput("a walk without a goal needs a duration, such as --seconds 60")
     if settings.goal is not None and settings.seconds is None:
         raise InvalidInput("a walk to a goal needs a duration, such as --seconds 8")
     lib = open_library(library)
+    for place in (settings.start, settings.end):
+        if place is not None:
+            lib.store.entry(named_frame(place)[0])  # raises if the library has no such motion
     made = built_graph(lib, used_settings(lib, graph))
     player, frames = made.walk_player(settings)
     with progress("walking", frames, quiet=json) as advance:

@@ -7,10 +7,10 @@ as in Blender.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +29,13 @@ from motionloom.formats.conventions import (
     with_user_roles,
 )
 from motionloom.formats.inference import Unit, infer_unit, infer_up, is_tpose_frame, unit_from
-from motionloom.formats.takes import FileTake, choices, named_takes
+from motionloom.formats.takes import FileTake, check_takes, choices, named_takes
 from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.segment import FASTEST, SLOWEST
 
-
-class SeveralFigures(MotionFormatError):
-    """Error for a file with several figures, if none is chosen."""
+_ROOM = 8_000_000  # joints times frames that any file may have
+_GROWTH = 4  # the same limit for larger files, per byte; rows have at least 6 bytes per joint
 
 
 class Figure:
@@ -263,15 +262,20 @@ def read(
     """Read one motion from a BVH file; see `motionloom.load` for the options."""
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
+    plain, nodes, table, frame_time = _parsed(path, repairs, fps, partial)
+    nodes, table = _one_figure(nodes, table, skeleton, path)
+    layout = plain or Layout(nodes)
+    return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
+
+
+def _parsed(path: Path, repairs: Repairs, fps: float | None, partial: bool):
+    """Return the layout of a plain file or None, the nodes, all rows, and the frame time."""
     text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
     plain = plain_layout(text.hierarchy)
     nodes = plain.nodes if plain else read_hierarchy(text.hierarchy, 1, path, repairs)
     columns = plain.channel_names if plain else channel_names(nodes)
     table = read_rows(text, columns or ["nothing"], path, repairs, partial=partial)
-    frame_time = _frame_time(text, fps, path, repairs)
-    nodes, table = _one_figure(nodes, table, skeleton, path)
-    layout = plain or Layout(nodes)
-    return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
+    return plain, nodes, table, _frame_time(text, fps, path, repairs)
 
 
 def takes(path: str | Path) -> list[FileTake]:
@@ -279,8 +283,12 @@ def takes(path: str | Path) -> list[FileTake]:
     path = Path(path)
     repairs = started(path, up=None, fps=None, strict=False)
     text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
-    nodes = read_hierarchy(text.hierarchy, 1, path, repairs)
+    return _takes(read_hierarchy(text.hierarchy, 1, path, repairs), path)
+
+
+def _takes(nodes, path: Path) -> list[FileTake]:
     roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
+    check_takes(len(roots), path)
     names = [nodes[index].name for index in roots]
     listed = [
         FileTake(skeleton=which, joints=sum(node.kind != "end" for node in nodes[first:last]))
@@ -290,17 +298,30 @@ def takes(path: str | Path) -> list[FileTake]:
 
 
 def read_takes(
-    path: str | Path, **options: Any
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    fps: float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    tpose: bool | None = None,
+    partial: bool = False,
+    strict: bool = False,
 ) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
-    """Read all figures of a BVH file. Most files have one, so they are not listed first."""
-    try:
-        yield FileTake(), read(path, **options)
+    """Read all figures of a BVH file, which is parsed once."""
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
+    plain, nodes, table, frame_time = _parsed(path, repairs, fps, partial)
+    rest = (unit, up, roles, tpose)
+    if plain or sum(node.kind == "root" for node in nodes) < 2:
+        layout = plain or Layout(nodes)
+        yield FileTake(), _motion(layout, table, frame_time, path, repairs, *rest)
         return
-    except SeveralFigures:
-        pass
-    for take in takes(path):
+    for take in _takes(nodes, path):
+        own = copy.deepcopy(repairs)
         try:
-            yield take, read(path, skeleton=take.skeleton, **options)
+            part, rows = _one_figure(nodes, table, take.skeleton, path)
+            yield take, _motion(Layout(part), rows, frame_time, path, own, *rest)
         except MotionFormatError as error:
             yield take, error
 
@@ -308,6 +329,12 @@ def read_takes(
 def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) -> Motion:
     figure = Figure(layout, table, path, repairs)
     skeleton = figure.skeleton()
+    if len(skeleton) * len(table) > max(_ROOM, _GROWTH * path.stat().st_size):
+        raise MotionFormatError(
+            f"almost none of the {len(skeleton)} joints have channels, which is too few for "
+            f"{len(table)} frames",
+            path=path,
+        )
     skeleton = with_user_roles(skeleton, roles)
     warnings = list(figure.warnings)
     motion = Motion(
@@ -335,9 +362,10 @@ def _one_figure(nodes, table, root, path):
     """Select the nodes and columns of one ROOT if a file has several."""
     roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
     names = [nodes[index].name for index in roots]
+    shown = ", ".join(map(repr, names[:20]))
     if root is None and len(roots) > 1:
-        raise SeveralFigures(
-            f"the file contains {len(roots)} figures, with roots {', '.join(map(repr, names))}; "
+        raise MotionFormatError(
+            f"the file contains {len(roots)} figures, with roots {shown}; "
             f"choose one with the option skeleton",
             path=path,
             line=nodes[roots[1]].line,
@@ -347,8 +375,7 @@ def _one_figure(nodes, table, root, path):
         number = int(root) if str(root).isdecimal() else -1
         if not 0 <= number < len(roots):
             raise MotionFormatError(
-                f"no ROOT is called {root!r}. Roots in the file: {', '.join(map(repr, names))}",
-                path=path,
+                f"no ROOT is called {root!r}. Roots in the file: {shown}", path=path
             )
     if len(roots) == 1:
         return nodes, table

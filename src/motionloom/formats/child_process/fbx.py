@@ -6,6 +6,8 @@ post-rotations, pivots, rotation orders, inherit types and animation layers.
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 END_SITE = "motionloomEndSite"  # property of limb nodes that are end sites
@@ -14,9 +16,12 @@ OURS = "motionloom"  # creator name in files written by motionloom
 _ROOM = 4_000_000  # joints times frames that any file may have
 _GROWTH = 64  # the same limit for files with many keys, per key
 _MOST_NODES = 10_000
+_MOST_TAKES = 1000
+_ROOM_OF_TAKES, _GROWTH_OF_TAKES = 8_000_000, 16  # the limit of all takes; per byte of the file
 _NO_SKELETON = "the file has no skeleton, because it has no limb node, no skin and no animated node"
 _FIGURE = 4  # least number of joints of another figure; smaller trees are controls and props
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible key rates, in keys per second
+_AGREE = np.radians(5.0)  # rest poses that differ by less are the same
 _EVEN = 0.02  # tolerance of key times, as a fraction of a frame
 
 
@@ -66,6 +71,9 @@ def read(request: dict) -> dict:
     listed = file.takes()
     if not listed:
         raise UnreadableFbx(_NO_SKELETON)
+    if len(listed) > _MOST_TAKES:
+        raise UnreadableFbx(f"the file has more than {_MOST_TAKES} takes; save several files")
+    left = max(_ROOM_OF_TAKES, _GROWTH_OF_TAKES * os.path.getsize(request["path"]))
     for number, (stack, group) in enumerate(listed):
         about: dict = {
             "animation": -1 if stack is None else file.stacks.index(stack),
@@ -76,8 +84,9 @@ def read(request: dict) -> dict:
         if request["takes"] == "all":
             own: dict = {}
             try:
-                about["facts"] = file.take(stack, about["skeleton"], request["fps"], own)
+                about["facts"] = file.take(stack, about["skeleton"], request["fps"], own, left)
                 about["facts"].pop("nodes")
+                left -= len(own["places"]) * len(group)
             except UnreadableFbx as refusal:
                 about["refused"] = str(refusal)
             arrays |= {f"{number} {name}": array for name, array in own.items()}
@@ -148,8 +157,13 @@ class _File:
     def _moved(self, stack) -> set[int]:
         return self.moved[self.stacks.index(stack)]
 
-    def take(self, stack, skeleton, fps: float | None, arrays: dict) -> dict:
-        """Evaluate one skeleton in one animation, and add its arrays to `arrays`."""
+    def take(
+        self, stack, skeleton, fps: float | None, arrays: dict, left: float = float("inf")
+    ) -> dict:
+        """Evaluate one skeleton in one animation, and add its arrays to `arrays`.
+
+        Joints times frames must not exceed `left`.
+        """
         nodes, parents, scene = self.nodes, self.parents, self.scene
         animated = set() if stack is None else self._moved(stack)
         groups = self.groups if self.skinned else self._trees(animated)
@@ -162,6 +176,8 @@ class _File:
         declared = float(_kept(scene.settings).frames_per_second)
         keys = _longest_keys(stack) if moves else np.zeros(0)
         times, fps = _times(stack, keys, declared, fps, len(chain))
+        if len(times) * len(joints) > left:
+            raise UnreadableFbx("all takes together have too many frames for the file's size")
         places, turns = _evaluated(
             self.ufbx, stack if moves else None, nodes, chain, joints, parents, times
         )
@@ -172,7 +188,8 @@ class _File:
             for number, node in enumerate(joints)
             if number and number not in above and _marked(nodes[node])
         ]
-        arrays |= {"places": places, "turns": turns, "rest": _rest(nodes, joints, ours)}
+        rest, of_skin = _rest(scene, nodes, joints, above, ours)
+        arrays |= {"places": places, "turns": turns, "rest": rest}
         return {
             "nodes": joints,
             "names": [nodes[node].name for node in joints],
@@ -183,6 +200,7 @@ class _File:
             "unit": float(_kept(scene.settings).original_unit_meters),
             "up": _up(scene),
             "animated": moves,
+            "rest_of_skin": of_skin,
             "animations": [stack.name for stack in self.stacks],
             "animation": "" if stack is None else stack.name,
             "skeletons": others,
@@ -395,18 +413,64 @@ def _transform(at) -> np.ndarray:
     )  # fmt: skip
 
 
-def _rest(nodes, joints: list[int], ours: bool) -> np.ndarray:
-    """Return world matrices (J, 3, 3) at rest, from the bind pose if all joints have one."""
+def _rest(scene, nodes, joints: list[int], parents: list[int], ours: bool):
+    """Return world matrices (J, 3, 3) at rest, and whether they are not those of the bind pose.
+
+    The bind pose is used if all joints have one. A few files have a wrong bind pose, and others
+    have none and keep their nodes in some frame of the animation. If a skin disagrees, its bones
+    are as in the skin, because vertices move relative to it, and others follow their parents.
+    """
     static = np.array([_matrix(nodes[node].node_to_world)[:3, :3] for node in joints])
-    bind = np.empty_like(static)
+    if ours:
+        return static, False
+    stored = _bind_pose(nodes, joints)
+    rest = static if stored is None else stored
+    skin = _skin_pose(scene, nodes, joints)
+    if not skin or all(_apart(rest[joint], matrix) < _AGREE for joint, matrix in skin.items()):
+        return rest, False
+    if all(_apart(static[joint], matrix) < _AGREE for joint, matrix in skin.items()):
+        return static, True
+    mixed = static.copy()
+    for joint, parent in enumerate(parents):
+        if joint in skin:
+            mixed[joint] = skin[joint]
+        elif parent >= 0:
+            mixed[joint] = mixed[parent] @ np.linalg.inv(static[parent]) @ static[joint]
+    return mixed, True
+
+
+def _bind_pose(nodes, joints: list[int]):
+    """Return the world matrices of the bind pose, or None unless all joints have one."""
+    bind = np.empty((len(joints), 3, 3))
     for number, index in enumerate(joints):
-        pose = None if ours else _kept(nodes[index].bind_pose)
+        pose = _kept(nodes[index].bind_pose)
         bones = [] if pose is None else _items(pose.bone_poses)
         mine = [b for b in bones if _kept(b.bone_node).element_id == nodes[index].element_id]
         if not mine:
-            return static
+            return None
         bind[number] = _matrix(mine[0].bone_to_world)[:3, :3]
     return bind
+
+
+def _skin_pose(scene, nodes, joints: list[int]) -> dict[int, np.ndarray]:
+    """Return the world matrices of the joints that deform a mesh, as they were bound to it."""
+    number = {nodes[node].element_id: place for place, node in enumerate(joints)}
+    pose: dict[int, np.ndarray] = {}
+    for cluster in _items(scene.skin_clusters):
+        bone = _kept(cluster.bone_node)
+        joint = None if bone is None else number.get(bone.element_id)
+        matrix = _matrix(cluster.bind_to_world)[:3, :3]
+        if joint is not None and np.all(np.isfinite(matrix)) and np.linalg.det(matrix) > 1e-12:
+            pose.setdefault(joint, matrix)
+    return pose
+
+
+def _apart(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the angle in radians between the axes of two matrices, whatever their scales."""
+    if np.linalg.det(a) <= 0.0 or np.linalg.det(b) <= 0.0:
+        return np.pi
+    axes = [matrix / np.linalg.norm(matrix, axis=0) for matrix in (a, b)]
+    return float(np.arccos(np.clip((np.trace(axes[0].T @ axes[1]) - 1.0) / 2.0, -1.0, 1.0)))
 
 
 def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:

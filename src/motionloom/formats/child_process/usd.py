@@ -13,6 +13,7 @@ import numpy as np
 END_SITES = "motionloom:endSites"  # number of joints at the end that are end sites
 _ROOM = 4_000_000  # joints times frames that any file may have
 _GROWTH = 64  # the same limit for files with many samples, per sample
+_ROOM_OF_TAKES, _GROWTH_OF_TAKES = 8_000_000, 16  # the limit of all skeletons; per byte of the file
 _MOST_LAYERS, _LARGEST = 1000, 1 << 30  # files that one file may refer to, and their bytes
 
 
@@ -24,12 +25,40 @@ REFUSED = UnreadableUsd
 
 
 def read(request: dict) -> dict:
-    """Read a file and save its arrays. The request has the keys path, skeleton, fps and output."""
-    from pxr import Usd, UsdGeom, UsdSkel
+    """Read a file and save its arrays.
+
+    The request has the keys path, skeleton, fps, takes and output. With takes ``"list"``, only list
+    the skeletons; with ``"all"``, read all of them.
+    """
+    from pxr import Usd
 
     _check_layers(request["path"])
     stage = Usd.Stage.Open(request["path"])
-    bones = _skeleton(stage, request["skeleton"])
+    prims = _skeletons(stage)
+    about: dict = {"skeletons": [str(prim.GetPath()) for prim in prims], "takes": []}
+    arrays: dict = {}
+    if not prims:
+        raise UnreadableUsd("the file has no skeleton (UsdSkel)")
+    if not request["takes"]:
+        about |= _take(stage, _skeleton(prims, request["skeleton"]), request["fps"], arrays)
+    elif request["takes"] == "all":
+        left = [max(_ROOM_OF_TAKES, _GROWTH_OF_TAKES * os.path.getsize(request["path"]))]
+        for number, prim in enumerate(prims):
+            own: dict = {}
+            try:
+                about["takes"].append(_take(stage, prim, request["fps"], own, left))
+            except UnreadableUsd as refusal:
+                about["takes"].append({"refused": str(refusal)})
+            arrays |= {f"{number} {name}": array for name, array in own.items()}
+    np.savez(request["output"], **arrays)
+    return about
+
+
+def _take(stage, prim, fps: float | None, arrays: dict, left: list[int] | None = None) -> dict:
+    """Evaluate one skeleton, and add its arrays to `arrays`; `left` limits all skeletons."""
+    from pxr import Usd, UsdGeom, UsdSkel
+
+    bones = UsdSkel.Skeleton(prim)
     cache = UsdSkel.Cache()
     holder = UsdSkel.Root.Find(bones.GetPrim())
     if holder:
@@ -43,8 +72,12 @@ def read(request: dict) -> dict:
     parents = np.array([query.GetTopology().GetParent(k) for k in range(len(joints))])
     animation = query.GetAnimQuery()
     samples = list(animation.GetJointTransformTimeSamples()) if animation else []
-    times, rate = sample_times(samples, stage.GetTimeCodesPerSecond(), request["fps"], len(joints))
+    times, rate = sample_times(samples, stage.GetTimeCodesPerSecond(), fps, len(joints))
     count = len(joints)
+    if left is not None:
+        left[0] -= count * len(times)
+        if left[0] < 0:
+            raise UnreadableUsd("all skeletons together have too many frames for the file's size")
     turns = np.empty((len(times), count, 3, 3), np.float32)
     steps = np.empty((len(times), count, 3))
     world = np.empty((len(times), 4, 4))
@@ -59,7 +92,7 @@ def read(request: dict) -> dict:
     rest = np.array(query.ComputeJointLocalTransforms(Usd.TimeCode.Default(), True))
     names = bones.GetJointNamesAttr().Get() if bones.GetJointNamesAttr() else None
     ends = bones.GetPrim().GetCustomDataByKey(END_SITES)
-    np.savez(request["output"], turns=turns, steps=steps, world=world, rest=rest, parents=parents)
+    arrays |= {"turns": turns, "steps": steps, "world": world, "rest": rest, "parents": parents}
     up = str(UsdGeom.GetStageUpAxis(stage)).lower()
     return {
         "joints": joints,
@@ -69,7 +102,6 @@ def read(request: dict) -> dict:
         "unit": float(UsdGeom.GetStageMetersPerUnit(stage)),
         "up": up if up in ("y", "z") else "y",
         "animated": bool(samples),
-        "skeletons": [str(prim.GetPath()) for prim in _skeletons(stage)],
         "name": holder.GetPrim().GetDisplayName() or holder.GetPrim().GetName() if holder else "",
     }
 
@@ -112,12 +144,9 @@ def _check_layers(path: str) -> None:
                 waiting.append(inner)
 
 
-def _skeleton(stage, wanted: str | None):
+def _skeleton(prims: list, wanted: str | None):
     from pxr import UsdSkel
 
-    prims = _skeletons(stage)
-    if not prims:
-        raise UnreadableUsd("the file has no skeleton (UsdSkel)")
     if wanted is not None:
         prims_by_name = {}
         for prim in reversed(prims):
@@ -129,8 +158,8 @@ def _skeleton(stage, wanted: str | None):
         if wanted not in prims_by_name:
             paths = ", ".join(str(prim.GetPath()) for prim in prims[:20])
             raise UnreadableUsd(f"no skeleton is called {wanted!r}. Skeletons in the file: {paths}")
-        return UsdSkel.Skeleton(prims_by_name[wanted])
-    return UsdSkel.Skeleton(prims[0])
+        return prims_by_name[wanted]
+    return prims[0]
 
 
 def sample_times(samples: list[float], codes: float, fps: float | None, joints: int):

@@ -245,6 +245,8 @@ def _warnings(facts: dict[str, Any], skeleton, animation) -> list[str]:
             f"one of {len(takes)} takes, {facts['animation']!r}, was read; the others are "
             f"{', '.join(rest[:8])}. Choose one with the option animation"
         )
+    if facts["rest_of_skin"]:
+        warnings.append("the bind pose disagrees with the mesh; the rest pose is that of the mesh")
     if not facts["animated"]:
         warnings.append("no animation moves this skeleton, so one frame in its rest pose was read")
     return warnings

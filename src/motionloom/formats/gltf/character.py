@@ -61,8 +61,14 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
     rotations = motion.rotations.astype(np.float64)
     first = rot.multiply(turn, rotations[:, 0])
     draft.channel(root, "translation", clock, places, "VEC3")
+    detached = _detached_joints(file, motion, nodes)
     for joint, name in enumerate(motion.skeleton.names):
-        values = rot.unroll(first if joint == 0 else rotations[:, joint])[:, [1, 2, 3, 0]]
+        if joint in detached:
+            turns, steps = detached[joint]
+            draft.channel(nodes[name], "translation", clock, steps, "VEC3")
+        else:
+            turns = first if joint == 0 else rotations[:, joint]
+        values = rot.unroll(turns)[:, [1, 2, 3, 0]]
         draft.channel(nodes[name], "rotation", clock, values, "VEC4")
         _as_components(document["nodes"][nodes[name]])
     document["animations"] = [{**draft.animation, "name": motion.name or "motion"}]
@@ -71,6 +77,34 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
         skin["extras"] = {**(extras if isinstance(extras, dict) else {}), "fps": motion.fps}
     document["buffers"] = [{"byteLength": len(draft.binary)}]
     write_document(Path(path), document, bytes(draft.binary))
+
+
+def _detached_joints(
+    file: GltfFile, motion: Motion, nodes: dict[str, int]
+) -> dict[int, tuple[Array, Array]]:
+    """Return rotations and translations, in the file's axes, of joints with another parent there.
+
+    These are feet that `motionloom.motion.kinematics.missing_feet` attached to the shins.
+    """
+    parents, names = node_parents(file), motion.skeleton.names
+    joint_of = {nodes[name]: joint for joint, name in enumerate(names)}
+    places = motion.positions().astype(np.float64)
+    world, rest = motion.global_rotations().astype(np.float64), _rest_world(file)
+    detached = {}
+    for joint in range(1, len(names)):
+        node = parents[nodes[names[joint]]]
+        if node == nodes[names[motion.skeleton.parents[joint]]]:
+            continue
+        size = np.cbrt(np.linalg.det(rest[node, :3, :3])) if node >= 0 else 1.0
+        place, turn = np.zeros(3), rot.IDENTITY
+        if node in joint_of:
+            place, turn = places[:, joint_of[node]], world[:, joint_of[node]]
+        elif node >= 0:
+            place, turn = rest[node, :3, 3], rot.from_matrix(rest[node, :3, :3] / size)
+        back = rot.inverse(turn)
+        step = rot.rotate(back, places[:, joint] - place) / size
+        detached[joint] = (rot.multiply(back, world[:, joint]), step)
+    return detached
 
 
 def meshes(

@@ -1,13 +1,13 @@
 """Reader for glTF files, ``.glb`` and ``.gltf``.
 
-The reader reads the nodes of one skin and one animation. Meshes, materials and inverse bind
-matrices are ignored. By definition, glTF is in meters with y up. Animation curves have keys at
-arbitrary times and are sampled at a constant rate.
+The reader reads the nodes of one skin and one animation. Meshes and materials are ignored. The
+rest pose is that of the nodes, or of the skin where both disagree. By definition, glTF is in meters
+with y up. Animation curves have keys at arbitrary times and are sampled at a constant rate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,13 @@ from motionloom.formats.gltf.joint_tree import (
     node_transform,
     skin_members,
 )
+from motionloom.formats.gltf.skin_rest import rest_of_skin
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
-from motionloom.formats.takes import FileTake, choices, named_takes
+from motionloom.formats.takes import FileTake, check_takes, choices, named_takes
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import body_height
+from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
 
 _USUAL_RATE = 30.0
@@ -228,6 +230,7 @@ def _curve(file: GltfFile, sampler: dict, way: str) -> AnimationCurve:
 
 _ROOM = 4_000_000  # joints times frames that any file may have
 _GROWTH = 64  # the same limit for files with many keys, per key
+_MOST_POSED = 5_000_000  # nodes times animations
 
 
 def read(
@@ -247,9 +250,23 @@ def read(
     keys, or 30 fps if there are no keys. The root path includes the motion of the nodes above the
     root.
     """
-    repairs = started(path, up=up, fps=fps, strict=strict)
+    file = GltfFile(Path(path))
+    return _read(file, skeleton, animation, fps=fps, unit=unit, up=up, roles=roles, strict=strict)
+
+
+def _read(
+    file: GltfFile,
+    skeleton: str | int | None,
+    animation: str | int | None,
+    *,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Motion:
+    repairs = started(file.path, up=up, fps=fps, strict=strict)
     path = repairs.path
-    file = GltfFile(path)
     warnings: list[str] = []
     chosen_skin = _chosen(file, "skins", skeleton, warnings)
     chosen = _chosen(file, "animations", animation, warnings)
@@ -282,6 +299,7 @@ def read(
         )
     times, rate = steady_times(curves, fps, _stated_rate(chosen_skin))
     motion = _motion(file, tree, curves, times, rate, repairs)
+    motion = _rest_of_skin(file, tree, chosen_skin, motion, warnings)
     name = path.stem if skeleton is None else str((chosen_skin or {}).get("name") or path.stem)
     if roles is None and human:
         roles = _human_roles(human, tree, motion.skeleton)
@@ -298,17 +316,44 @@ def read(
 
 def takes(path: str | Path) -> list[FileTake]:
     """List the takes of a glTF file, one for each animation and skeleton that it moves."""
+    return _takes(GltfFile(Path(path)))
+
+
+def read_takes(
+    path: str | Path, **options: Any
+) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
+    """Read all takes of a glTF file, which is parsed once."""
     file = GltfFile(Path(path))
+    listed = _takes(file)
+    for take in listed:
+        which = (take.skeleton, take.animation) if len(listed) > 1 else (None, None)
+        try:
+            yield take, _read(file, *which, **options)
+        except MotionFormatError as error:
+            if len(listed) == 1:
+                raise
+            yield take, error
+
+
+def _takes(file: GltfFile) -> list[FileTake]:
     animations = file.items("animations")
+    check_takes(len(animations), file.path)
+    if len(animations) * len(file.items("nodes")) > _MOST_POSED:
+        file.refuse(
+            f"the file has {len(animations)} animations of {len(file.items('nodes'))} nodes, which "
+            "is too many; save them in several files"
+        )
     names = [str(item.get("name", number)) for number, item in enumerate(animations)]
     moved = [_moved_nodes(item) for item in animations]
     figures = _figures(file)
     skins = [str(item.get("name", number)) for number, item in enumerate(file.items("skins"))]
     by_name, skins_by_name = choices(names), choices(skins)
-    listed, of_animations, of_skins = [], [], []
+    listed: list[FileTake] = []
+    of_animations, of_skins = [], []
     for number, nodes in enumerate(moved):
         for skin, tree in figures or [(-1, nodes)]:
             if nodes & tree:
+                check_takes(len(listed) + 1, file.path)
                 listed.append(
                     FileTake(
                         animation=by_name[number],
@@ -445,6 +490,18 @@ def _motion(
         fps=rate,
         refuse=file.refuse,
     )
+
+
+def _rest_of_skin(
+    file: GltfFile, tree: JointTree, skin: dict[str, Any] | None, motion: Motion, warnings: list
+) -> Motion:
+    """Return the motion with the rest pose in which the mesh was modeled."""
+    nodes = global_rotations(motion.skeleton.rest_rotations[None], motion.skeleton.parents)[0]
+    rest = rest_of_skin(file, tree, skin, nodes.astype(np.float64))
+    if rest is None:
+        return motion
+    warnings.append("the nodes are not in the pose of the mesh; the rest pose is that of the mesh")
+    return replace(motion, skeleton=replace(motion.skeleton, rest=rest))
 
 
 def joint_names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:

@@ -6,21 +6,24 @@ in a T-pose that faces +Z. The writer converts any other rest pose of the skelet
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from motionloom.character import t_pose
-from motionloom.errors import InvalidInput
+from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.files import atomic_write
 from motionloom.formats.gltf.container import glb_bytes
 from motionloom.formats.gltf.reader import HUMAN_BONES as BONES
 from motionloom.formats.gltf.reader import read as read_gltf
+from motionloom.formats.gltf.reader import read_takes as read_gltf_takes
 from motionloom.formats.gltf.reader import takes
 from motionloom.formats.gltf.writer import gltf_document
+from motionloom.formats.takes import FileTake
 from motionloom.motion import Motion
 
-__all__ = ["read", "takes", "write"]
+__all__ = ["read", "read_takes", "takes", "write"]
 
 _EXTENSION = "VRMC_vrm_animation"
 _OPTIONAL = {"chest", "neck", *(f"{s}_{p}" for s in ("left", "right") for p in ("collar", "foot"))}
@@ -41,6 +44,16 @@ def read(
         path, animation=animation, fps=fps, unit=unit, up=up, roles=roles, strict=strict
     )
     return replace(motion, origin=replace(motion.origin, format="vrma"))
+
+
+def read_takes(
+    path: str | Path, **options: Any
+) -> Iterator[tuple[FileTake, Motion | MotionFormatError]]:
+    """Read all takes of a VRM Animation file."""
+    for take, motion in read_gltf_takes(path, **options):
+        if isinstance(motion, Motion):
+            motion = replace(motion, origin=replace(motion.origin, format="vrma"))
+        yield take, motion
 
 
 def write(motion: Motion, path: str | Path, *, compact: bool = False) -> None:

@@ -84,6 +84,7 @@ def listed_takes(every: list[Points]) -> list[FileTake]:
             skeleton=points.name if points.person else None,
             joints=points.positions.shape[1],
             seconds=None if points.fps is None else len(points.positions) / points.fps,
+            scene=points.person,
         )
         for points in every
     ]

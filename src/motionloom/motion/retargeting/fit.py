@@ -18,7 +18,8 @@ from motionloom.motion.diagnostics.quality.parts import RetargetFit
 from motionloom.motion.feet.contacts import SIDES, FootContacts
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.retargeting.neutral_pose import ARM, LEG, NeutralPose
-from motionloom.motion.skeleton import BodyTree
+from motionloom.motion.retargeting.transfer import transferred_joints
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -28,6 +29,10 @@ Array = NDArray[np.float64]
 # Limits beyond which an error is raised: widths relative to the target's, and angles in degrees.
 _HOPELESS_WIDTH = (0.5, 2.0)
 _HOPELESS_ANGLE = 60.0
+_FINGER_BENT = np.radians(15.0)
+_FEWEST_FINGERS = 4  # joints; coarse rigs have a thumb and one finger, which hardly move
+_FOUR_LEGS = (("hip", "ankle"), ("shoulder", "wrist"))
+_TRUNK_UP, _LIMB_DOWN = np.radians(50.0), np.radians(40.0)
 _PARTS = {
     "shoulders": ("collar", "chest"),
     "arms": ARM[:2],
@@ -94,7 +99,81 @@ def retarget_fit(
             for name, parts in _PARTS.items()
             if any(role.split("_")[-1] in parts for role in pose.assumed)
         ),
+        lost_fingers(source, moved.skeleton),
     )
+
+
+def lost_fingers(source: Motion, target: Skeleton) -> tuple[str, ...]:
+    """Return the hands of `target` whose fingers stay still although those of the source move.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> lost_fingers(walk, walk.skeleton)
+    ()
+    """
+    skeleton, followed = source.skeleton, transferred_joints(source.skeleton, target)
+    lost = []
+    for side in SIDES:
+        if not all(f"{side}_wrist" in body.roles for body in (skeleton, target)):
+            continue
+        theirs, ours = _finger_joints(skeleton, side), _finger_joints(target, side)
+        bent = _bent(source, theirs)
+        if bent < _FEWEST_FINGERS or len(ours) < _FEWEST_FINGERS:
+            continue
+        if sum(joint in followed for joint in ours) < 0.5 * len(ours):
+            lost.append(f"{side} fingers")
+    return tuple(lost)
+
+
+def _finger_joints(skeleton: Skeleton, side: str) -> list[int]:
+    """Return the joints below a wrist that have children, which excludes the tips of fingers."""
+    tree = BodyTree(skeleton)
+    below = tree.below(int(skeleton.point(f"{side}_wrist")))
+    return [point for point in below if point < len(skeleton) and tree.children[point]]
+
+
+def _bent(motion: Motion, joints: list[int]) -> int:
+    """Return how many joints differ from the rest pose, in most frames, by more than a little."""
+    if not joints:
+        return 0
+    rest = motion.skeleton.rest_rotations[joints]
+    cosines = np.abs(np.einsum("tjc,jc->tj", motion.rotations[:, joints].astype(np.float64), rest))
+    angles = 2.0 * np.arccos(np.clip(cosines, 0.0, 1.0))
+    return int(np.sum(np.percentile(angles, 75, axis=0) > _FINGER_BENT))
+
+
+def refuse_four_legs(source: Skeleton, target: Skeleton) -> None:
+    """Raise an error if one of two bodies stands on four legs and the other on two."""
+    four = [stands_on_four_legs(skeleton) for skeleton in (source, target)]
+    if four[0] != four[1]:
+        raise InvalidInput(
+            f"cannot retarget: the {'source' if four[0] else 'target'} stands on four legs and the "
+            f"{'target' if four[0] else 'source'} on two. If that is wrong, correct the roles in "
+            "a mapping file"
+        )
+
+
+def stands_on_four_legs(skeleton: Skeleton) -> bool:
+    """Return whether arms and legs point down at rest and the trunk does not point up.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> stands_on_four_legs(ml.demo.clip("walk").skeleton)
+    False
+    """
+    limbs = [f"{side}_{part}" for side in SIDES for part in ("hip", "ankle", "shoulder", "wrist")]
+    if not {"hips", "neck", *limbs} <= skeleton.roles.keys():
+        return False
+    rest = BodyTree(skeleton).rest_positions()
+    place = {role: rest[skeleton.point(role)] for role in ("hips", "neck", *limbs)}
+    lines = [place["neck"] - place["hips"]]
+    for side in SIDES:
+        lines += [place[f"{side}_{end}"] - place[f"{side}_{start}"] for start, end in _FOUR_LEGS]
+    cosines = [line[1] / max(float(np.linalg.norm(line)), 1e-9) for line in lines]
+    return cosines[0] < np.cos(_TRUNK_UP) and max(cosines[1:]) < -np.cos(_LIMB_DOWN)
 
 
 def _refuse_hopeless(

@@ -32,10 +32,11 @@ from motionloom.motion.diagnostics.quality.gate import quality_report
 from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
 from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.kinematics.missing_feet import assume_balls, with_feet
 from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_root
 from motionloom.motion.kinematics.two_bone import with_global_rotations
 from motionloom.motion.retargeting.end_effectors import place_hands
-from motionloom.motion.retargeting.fit import retarget_fit
+from motionloom.motion.retargeting.fit import refuse_four_legs, retarget_fit
 from motionloom.motion.retargeting.transfer import has_feet, neutral_poses, transfer_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
@@ -110,11 +111,14 @@ def retarget(
     >>> bool(abs(small.root[:, 1].mean() / walk.root[:, 1].mean() - 0.5) < 0.01)
     True
     """
-    example = None if isinstance(skeleton, Skeleton) else skeleton
-    skeleton = skeleton if isinstance(skeleton, Skeleton) else skeleton.skeleton
+    example = None if isinstance(skeleton, Skeleton) else with_feet(skeleton)
+    given = skeleton if isinstance(skeleton, Skeleton) else skeleton.skeleton
+    skeleton = assume_balls(given) if example is None else example.skeleton
+    motion = with_feet(motion)
     needed = [*LEGS, *(f"{side}_foot" for side in SIDES if keep_contacts)]
     require_roles("the motion's skeleton", motion.skeleton, needed)
     require_roles("the target skeleton", skeleton, needed)
+    refuse_four_legs(motion.skeleton, skeleton)
     if not len(motion):
         raise InvalidInput("cannot retarget a motion without frames")
     if contacts is not None and contacts.frames != len(motion):
@@ -145,6 +149,9 @@ def retarget(
         contacts=plants,
         grounds=heights or None,
     )
+    if skeleton.names == given.names:
+        moved = replace(moved, skeleton=given)  # without the assumed balls of the feet
+    plants = plants if has_feet(given) else None
     return moved.with_quality(
         lambda result: quality_report(result, plants).with_parts(retarget=fit)
     )

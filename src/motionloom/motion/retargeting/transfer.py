@@ -296,6 +296,20 @@ def _copy_by_name(
         world_turn[joint] = rot.multiply(since_rest[:, source.names.index(name)], posture)
 
 
+def transferred_joints(source: Skeleton, target: Skeleton) -> set[int]:
+    """Return the joints of `target` that follow a joint of `source`, by role or by name."""
+    joints = {name: joint for joint, name in enumerate(target.names)}
+    roles = {
+        joints[name]
+        for role, name in target.roles.items()
+        if name in joints and source.roles.get(role, "") in source.names
+    }
+    with_role = set(source.roles.values()) | set(target.roles.values())
+    return roles | {
+        joint for name, joint in joints.items() if name in source.names and name not in with_role
+    }
+
+
 def _carriers(skeleton: Skeleton) -> set[int]:
     """Return the joints without a role above a joint with a role."""
     tree = BodyTree(skeleton)

@@ -265,7 +265,8 @@ def _hips(tree, named, legs, arms) -> tuple[int, float] | None:
     if both or above:
         return (both or above)[-1], NAMED
     siblings = [joint for joint in candidates if tree.parents[joint] == legs]
-    if siblings and arms is not None and tree.is_above(siblings[0], arms):
+    inside = tree.parents[legs] >= 0  # a joint of the body carries both, as in Quaternius' rigs
+    if siblings and not inside and arms is not None and tree.is_above(siblings[0], arms):
         return siblings[0], DECIDED  # the legs have a separate root next to the pelvis
     return legs, INFERRED
 

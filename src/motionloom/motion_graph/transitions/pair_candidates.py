@@ -19,6 +19,7 @@ from motionloom import parallel
 from motionloom.blending.examples import conform
 from motionloom.features import FrameDistance
 from motionloom.motion import Motion
+from motionloom.motion.loops import unrolled
 from motionloom.motion_graph.transitions.candidates import (
     TransitionCandidates,
     transition_candidates,
@@ -43,17 +44,22 @@ class LibraryMotions:
 
     library: Store
     names: tuple[str, ...]
+    unroll: bool = False  # repeat short loops
 
     def motions(self, numbers: Sequence[int]) -> dict[int, Motion]:
         """Load the motions with these numbers."""
         names = {n: self.names[n % len(self.names)] for n in numbers}
         self.library.fetch([self.names[0], *names.values()])
-        first = self.library[self.names[0]]
+        first = self._motion(self.names[0])
         motions = {}
         for n, name in names.items():
-            motion = first if name == self.names[0] else conform([first, self.library[name]])[1]
+            motion = first if name == self.names[0] else conform([first, self._motion(name)])[1]
             motions[n] = mirrored(motion) if n >= len(self.names) else motion
         return motions
+
+    def _motion(self, name: str) -> Motion:
+        motion = self.library[name]
+        return unrolled(motion) if self.unroll else motion
 
 
 def mirrored(motion: Motion) -> Motion:

@@ -26,14 +26,8 @@ def export_database(database: MatchingDatabase, folder: str | Path, format: str)
     folder : str or Path
     format : {"orangeduck", "unity", "glb", "fbx"}
     """
-    if format not in FORMATS:
-        raise InvalidInput(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise InvalidInput(
-            f"{place} is not a folder. Choose a folder, because a database is exported as several "
-            "files"
-        )
+    check_format(place, format)
     place.mkdir(parents=True, exist_ok=True)
     if format == "orangeduck":
         return write_orangeduck(database, place)
@@ -42,4 +36,15 @@ def export_database(database: MatchingDatabase, folder: str | Path, format: str)
     return write_engine(database, place, suffix=f".{format}")
 
 
-__all__ = ["FORMATS", "export_database"]
+def check_format(folder: Path, format: str) -> None:
+    """Raise an error if a database cannot be exported in this format to this folder."""
+    if format not in FORMATS:
+        raise InvalidInput(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(
+            f"{folder} is not a folder. Choose a folder, because a database is exported as several "
+            "files"
+        )
+
+
+__all__ = ["FORMATS", "check_format", "export_database"]

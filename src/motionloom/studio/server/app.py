@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,9 +25,11 @@ from motionloom.studio.server.security import LOCAL_NAMES, AccessControl
 from motionloom.studio.state.app_state import AppState
 
 if TYPE_CHECKING:
+    from motionloom.formats.vmc import LiveStream
     from motionloom.library import Library
     from motionloom.studio.state.library_choice import LibraryChoice
 
+_MOST_PROBLEMS = 100  # of one request that are listed
 PAGE = Path(__file__).parents[1] / "static"
 
 _NO_PAGE = (
@@ -55,6 +58,7 @@ def create_app(
     names: frozenset[str] = LOCAL_NAMES,
     token: str | None = None,
     choice: LibraryChoice | None = None,
+    stream: LiveStream | None = None,
 ) -> FastAPI:
     """Create the ASGI application that serves a library's studio.
 
@@ -68,6 +72,8 @@ def create_app(
         Token that every request must contain; required if other machines can connect.
     choice : LibraryChoice, optional
         Other libraries that the page may open. Default: none.
+    stream : LiveStream, optional
+        Program that also receives the frames that characters play.
 
     Examples
     --------
@@ -87,7 +93,7 @@ def create_app(
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.studio = AppState(library, choice=choice)
+    app.state.studio = AppState(library, choice=choice, stream=stream)
     app.state.exchanging = threading.Lock()
     for router in ROUTERS:
         app.include_router(router, prefix="/api")
@@ -114,18 +120,33 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.studio.close()
 
 
+class _AsciiResponse(JSONResponse):
+    """JSON in ASCII: a message may quote half a character, which UTF-8 cannot encode."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
 def _error_response(request: Request, error: Exception) -> JSONResponse:
     """Return the response to an invalid request, with motionloom's error message."""
     code = 404 if isinstance(error, LibraryError) else 422
-    return JSONResponse({"error": str(error)}, status_code=code)
+    return _AsciiResponse({"error": str(error)}, status_code=code)
 
 
 def _invalid_response(request: Request, error: Exception) -> JSONResponse:
     """Return the response to an invalid value; ``detail`` has the same format as in FastAPI."""
     problems = list(error.errors()) if isinstance(error, RequestValidationError) else []
     said = "; ".join(_sentence(problem) for problem in problems[:4])
-    detail = [{**problem, "ctx": None, "msg": _sentence(problem)} for problem in problems]
-    return JSONResponse({"error": said, "detail": jsonable_encoder(detail)}, status_code=422)
+    detail = [
+        {**problem, "ctx": None, "msg": _sentence(problem), "input": _shown(problem.get("input"))}
+        for problem in problems[:_MOST_PROBLEMS]
+    ]
+    return _AsciiResponse({"error": said, "detail": jsonable_encoder(detail)}, status_code=422)
+
+
+def _shown(value: object) -> str:
+    """Return an invalid value as a short string; it may be NaN, or as large as the request."""
+    return type(value).__name__ if isinstance(value, dict | list) else str(value)[:200]
 
 
 def _sentence(error: dict[str, Any]) -> str:

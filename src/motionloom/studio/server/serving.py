@@ -34,6 +34,7 @@ def serve(
     token: str | bool | None = None,
     names: tuple[str, ...] = (),
     open_browser: bool = True,
+    stream: str | None = None,
     report: Callable[[str], None] = print,
 ) -> None:
     """Serve the studio until Ctrl-C.
@@ -55,6 +56,9 @@ def serve(
     names : tuple of str
         Additional host names to accept, for example behind a proxy.
     open_browser : bool
+    stream : str, optional
+        Also send the frames that characters play to this address, ``vmc://HOST:PORT``, in the VMC
+        protocol.
     report : callable
         Called with the line that shows the address, and again if the page is missing.
 
@@ -68,6 +72,7 @@ def serve(
     >>> serve("takes.loom", port=0, open_browser=False)    # doctest: +SKIP
     motionloom studio: http://127.0.0.1:40631/?token=...
     """
+    from motionloom.formats.vmc import LiveStream
     from motionloom.library import Library
 
     try:
@@ -79,6 +84,7 @@ def serve(
             f"the studio needs {missing.name}; install it with: pip install 'motionloom[studio]'"
         ) from None
 
+    live = LiveStream(stream) if stream is not None else None
     token = _checked_token(token, local=_is_local(host))
     # If others can use the server, it shows only the library that it was started with.
     ours = token is not None and _is_local(host) and not names
@@ -95,7 +101,7 @@ def serve(
     port = listening.getsockname()[1]
     shown = _shown_name(host)
     answered = frozenset(map(str.lower, (*LOCAL_NAMES, shown, *names)))
-    app = create_app(opened, names=answered, token=token, choice=choice)
+    app = create_app(opened, names=answered, token=token, choice=choice, stream=live)
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     config = uvicorn.Config(
         app,

@@ -18,6 +18,7 @@ from motionloom.studio.state.jobs import Jobs
 from motionloom.studio.state.uploads import Uploads
 
 if TYPE_CHECKING:
+    from motionloom.formats.vmc import LiveStream
     from motionloom.library import Library
     from motionloom.studio.state.library_choice import LibraryChoice
 
@@ -59,6 +60,8 @@ class AppState:
     choice : LibraryChoice, optional
         Libraries that the page may open instead. Default: none.
     limiter : Limiter, optional
+    stream : LiveStream, optional
+        Program that also receives the frames that characters play.
     """
 
     def __init__(
@@ -67,11 +70,13 @@ class AppState:
         *,
         choice: LibraryChoice | None = None,
         limiter: Limiter | None = None,
+        stream: LiveStream | None = None,
     ) -> None:
         self._library = library
         self.choice = choice
         self.jobs = Jobs(lambda: self.notify("jobs"))
         self.limiter = limiter or Limiter()
+        self.stream = stream
         self._uploads = Uploads(library.path) if library is not None else None
         self._cache: OrderedDict[tuple, Any] = OrderedDict()
         self._computing: dict[tuple, threading.Lock] = {}
@@ -102,7 +107,7 @@ class AppState:
 
     def successor(self, library: Library) -> AppState:
         """Return a new state for another library on the same server."""
-        return AppState(library, choice=self.choice, limiter=self.limiter)
+        return AppState(library, choice=self.choice, limiter=self.limiter, stream=self.stream)
 
     def cached(self, key: tuple, compute: Callable[[], Any]) -> Any:
         """Return the value for a key, computing it on first use; only a few per kind are kept.

@@ -50,6 +50,8 @@ class RetargetFit:
     assumed : tuple of str
         Body parts whose natural pose is assumed, because neither the target's rest pose nor a
         motion shows it.
+    lost : tuple of str
+        Body parts that move in the source but stay still on the target, although it has them.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class RetargetFit:
     height: float | None = None
     foot_height_m: float | None = None
     assumed: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = [
@@ -81,6 +84,8 @@ class RetargetFit:
                 yield f"{name} {100 * width:.0f} %", abs(width - 1.0) > MAX_WIDTH_CHANGE
         beyond = self.limb_angle_deg > MAX_LIMB_ANGLE
         yield f"limbs {self.limb_angle_deg:.0f} degrees off", beyond
+        if self.lost:
+            yield f"{' and '.join(self.lost)} lost", True
 
 
 @dataclass(frozen=True)

@@ -382,6 +382,11 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
             f"feet in contact are up to {100 * (fit.foot_height_m or 0.0):.1f} cm away from the "
             "ground because the legs do not reach it: try a take with lower feet"
         )
+    if fit.lost:
+        sentences.append(
+            f"the {' and the '.join(fit.lost)} move in the source but not on the target: their "
+            "joints have other names and no roles, so they keep their rest pose"
+        )
     if fit.assumed:
         sentences.append(
             f"the rest pose does not show how the target holds its {', '.join(fit.assumed)}, so "

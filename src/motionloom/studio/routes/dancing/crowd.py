@@ -139,6 +139,9 @@ def create(request: CrowdRequest, state: State) -> JobStatus[CrowdResult]:
             f"run this in a terminal: {crowd_lines(request, state.library.path).cli}"
         )
 
+    if request.label is not None:
+        state.library.select(label=request.label)  # raises immediately, not within the job
+
     def work(job: Job) -> CrowdResult:
         key = _key(request, state.library)
         crowd = state.cached(("crowd", key), lambda: _run(request, state, job))

@@ -17,10 +17,11 @@ from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, write_sound
+from motionloom.library.requests import MOST_VALUES
 from motionloom.library.settings import ChoreographySettings, DanceSettings
 from motionloom.settings import motion_choice
 from motionloom.studio.messages import scene_arrays
-from motionloom.studio.requests import MOST_VALUES, Name, RequestModel, Served, settings_key
+from motionloom.studio.requests import Name, RequestModel, Served, settings_key
 from motionloom.studio.responses import (
     ArrayResponse,
     FrameCount,
@@ -151,6 +152,8 @@ def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus[C
     total = sum(1 for _ in _takes(request, state))
     if not total:
         raise InvalidInput("no takes selected; choose a label or names of takes")
+    for name in {name for take in request.takes for name in take}:
+        state.library.store.entry(name)  # raises immediately, not within the job
 
     def work(job: Job) -> ChoreographyResult:
         choreography = state.cached(
@@ -229,6 +232,8 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
 @router.post("/rehearsals")
 def rehearse(request: DanceRequest, state: State) -> JobStatus[FrameCount]:
     """Start a job that computes a dance; a later request for the same dance is then fast."""
+    choreography_of(state, request.choreography)  # raises immediately, not within the job
+    music_of(state, request.music)
 
     def work(job: Job) -> FrameCount:
         return {"frames": len(dance_of(request, state, job.advance).motions[0])}

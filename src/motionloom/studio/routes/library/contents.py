@@ -14,6 +14,7 @@ from motionloom import demo
 from motionloom.errors import MotionloomError
 from motionloom.library import Cluster
 from motionloom.library.settings import ClusterSettings
+from motionloom.settings import motion_choice
 from motionloom.studio.requests import Name, RequestModel, Served
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
@@ -245,6 +246,7 @@ class ClusterRequest(RequestModel):
 def clusters(request: ClusterRequest, state: State) -> JobStatus[list[Cluster]]:
     """Start a job that groups takes into clusters; its result has the clusters, largest first."""
     library = state.library
+    library.select(**motion_choice(request.settings))  # raises immediately, not within the job
 
     def work(job: Job) -> list[Cluster]:
         groups = library.clusters(request.settings, workers=1, progress=job.advance)

@@ -65,7 +65,7 @@ class ExportRequest(BaseModel):
 @router.post("/export", response_class=StreamingResponse)
 def export(request: ExportRequest, state: State) -> StreamingResponse:
     """Return a zip archive with one numbered file per segment and a ``matches.json``."""
-    _check_size(request)
+    _check(request, state.library)
     archive: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (read later)
     try:
         _write(archive, request, state.library)
@@ -87,8 +87,8 @@ def export(request: ExportRequest, state: State) -> StreamingResponse:
 @router.post("/exports")
 def export_job(request: ExportRequest, state: State) -> JobStatus[ResultId]:
     """Start a job that packs the archive; its result has the ``id`` for downloading it."""
-    _check_size(request)
     library = state.library
+    _check(request, library)
 
     def work(job: Job) -> ResultId:
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as archive:
@@ -112,7 +112,15 @@ def packed(id: str, state: State) -> Response:
     return Response(state.cached(("export", id), missing), media_type="application/zip")
 
 
-def _check_size(request: ExportRequest) -> None:
+def _check(request: ExportRequest, library: Library) -> None:
+    """Raise an error if a segment does not exist or there are too many frames."""
+    for clip in request.clips:
+        frames = library.store.entry(clip.motion).frames
+        if not clip.start_frame < clip.end_frame <= frames:
+            raise InvalidInput(
+                f"{clip.motion}: the range must be within the motion's {frames} frames; "
+                f"got {clip.start_frame} to {clip.end_frame}"
+            )
     frames = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
     if frames > _MAX_FRAMES:
         raise InvalidInput(f"a zip archive may have at most {_MAX_FRAMES:,} frames; got {frames:,}")
@@ -131,11 +139,6 @@ def _write(
     ):
         for rank, clip in enumerate(request.clips, start=1):
             take = library[clip.motion]
-            if not clip.start_frame < clip.end_frame <= len(take):
-                raise InvalidInput(
-                    f"{clip.motion}: the range must be within the motion's {len(take)} frames; "
-                    f"got {clip.start_frame} to {clip.end_frame}"
-                )
             match = Match(clip.motion, clip.start_frame, clip.end_frame, 0.0, 0.0, 0.0)
             name = f"{match.file_name(rank)}.{request.format}"
             written = take[clip.start_frame : clip.end_frame].save(Path(folder) / name)

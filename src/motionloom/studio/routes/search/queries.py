@@ -14,9 +14,9 @@ from pydantic import Field, ValidationError
 
 from motionloom.errors import InvalidInput
 from motionloom.library import segment_query
+from motionloom.library.requests import MOST_VALUES
 from motionloom.library.settings import FamilySettings, SearchSettings
 from motionloom.studio.requests import (
-    MOST_VALUES,
     CodeLines,
     Name,
     RequestModel,

@@ -323,6 +323,8 @@ def families(request: FamilyRequest, state: State) -> FamilyGraph:
 @router.post("/families/grow")
 def grow(request: FamilyRequest, state: State) -> JobStatus[GrownFamily]:
     """Start a job that computes a family; its progress counts the members searched so far."""
+    segment_query(state.library, request.query)  # raises immediately, not within the job
+    state.library.select(**motion_choice(request.settings))
 
     def work(job: Job) -> GrownFamily:
         family = state.cached(

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
-from motionloom.library import DISTANCES, FEATURES, FrameBlock, Player
+from motionloom.library import DISTANCES, FEATURES, FrameBlock, Player, named_frame
 from motionloom.library.settings import GraphSettings, WalkSettings
 from motionloom.parallel import Progress
 from motionloom.studio.requests import (
@@ -281,6 +281,12 @@ def edit(request: TransitionEdit, state: State) -> EditCounts:
 @router.post("/walks")
 def plan_walk(request: WalkRequest, state: State) -> JobStatus[FrameCount]:
     """Start a job that plans a walk; a later request for the same walk is then fast."""
+    _checked_count(state, request.graph)  # raises immediately, not within the job
+    for place in (request.settings.start, request.settings.end):
+        if place is not None:
+            state.library.store.entry(named_frame(place)[0])
+    if request.path is None and request.settings.seconds is None:
+        raise InvalidInput("a walk needs a duration or a path")
 
     def work(job: Job) -> FrameCount:
         return {"frames": len(walk_of(state, request, lambda steps: job.advance(0)))}
@@ -330,6 +336,7 @@ def graph_of(
 
 def _checked_count(state: AppState, settings: GraphSettings) -> int:
     """Return the number of motions in a graph; raise if there are too many for the page."""
+    settings.frame_distance()  # raises if there is none
     count = len(state.library.graphs.motions(settings))
     if count > _MAX_MOTIONS:
         raise InvalidInput(

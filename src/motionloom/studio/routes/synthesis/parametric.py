@@ -113,6 +113,9 @@ def create(request: ParametrizeRequest, state: State) -> JobStatus[ParametrizeRe
     # Built-in parameters only: a string from a browser must not refer to files or functions.
     by = [parameter(text) for text in request.by]
 
+    if query := request.query or request.takes:
+        state.library.parametric.check(segment_query(state.library, query), by)
+
     def work(job: Job) -> ParametrizeResult:
         members = _members(request, state)
         job.total, job.title = request.settings.samples, f"sampling blends for {request.name}"
