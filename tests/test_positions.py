@@ -132,8 +132,8 @@ def test_one_frame_and_missing_landmarks_are_handled(walk):
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_layouts_are_recognized_by_number_and_shape(takes, name):
     for motion in takes:
-        found = recognize(reduced(motion, name))
-        assert found.layout.name == name and not found.warning
+        result = recognize(reduced(motion, name))
+        assert result.layout.name == name and not result.warning
 
 
 def test_an_ambiguous_layout_is_reported():
