@@ -212,16 +212,7 @@ def test_every_field_is_explained(settings):
         (
             convert,
             ConvertSettings,
-            {
-                "unit",
-                "up",
-                "roles",
-                "target_roles",
-                "to",
-                "animation",
-                "from_unit",
-                "layout",
-            },  # fmt: skip
+            {"unit", "up", "roles", "target_roles", "to", "animation", "from_unit", "layout"},
         ),
         (foot_contacts, CleanSettings, {"ease", "shortest", "gap"}),
         (

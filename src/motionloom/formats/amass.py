@@ -302,7 +302,7 @@ class Archive:
         return ", ".join(parts) or "nothing"
 
     def refuse(self, problem: str) -> NoReturn:
-        """Raise an error that names the file."""
+        """Raise an error about this file."""
         raise MotionFormatError(problem, path=self.path)
 
     def array(self, name: str) -> NDArray[np.float64]:

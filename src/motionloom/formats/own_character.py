@@ -1,4 +1,4 @@
-"""User characters: skinned meshes in glTF or FBX files, used as retargeting targets.
+"""User characters: skinned meshes in glTF or FBX files, and robots, as retargeting targets.
 
 ``motion.origin.character`` names the file of a motion's character, and `motionloom.save` then
 writes the meshes from that file instead of the neutral body. When a glTF character is saved as
@@ -12,12 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from motionloom.character import SkinnedMesh
 from motionloom.errors import InvalidInput
 from motionloom.formats.registry import load
+from motionloom.formats.robot import MODEL_SUFFIXES, is_robot_model, load_robot
 from motionloom.motion import Motion
+from motionloom.motion.rotations import quaternions as rot
 
 _GLTF = (".glb", ".gltf", ".vrm")
 SUFFIXES = (*_GLTF, ".fbx")
+ALL_SUFFIXES = (*SUFFIXES, *MODEL_SUFFIXES)
 
 
 def load_character(
@@ -30,7 +36,7 @@ def load_character(
     Raises
     ------
     InvalidInput
-        If the file is neither glTF nor FBX.
+        If the file is neither glTF nor FBX nor a robot model.
 
     Examples
     --------
@@ -41,9 +47,14 @@ def load_character(
     True
     """
     path = Path(path)
+    if is_robot_model(path):
+        robot = load_robot(path, roles=roles)
+        base = np.tile(rot.IDENTITY, (1, 1))
+        pose = robot.motion(np.zeros((1, 3)), base, np.zeros((1, len(robot.joint_names))), 30.0)
+        return replace(pose.rest_pose(), origin=pose.origin)
     if path.suffix.lower() not in SUFFIXES:
         raise InvalidInput(
-            f"the suffix of a character file must be one of {', '.join(SUFFIXES)}; got {path}"
+            f"the suffix of a character file must be one of {', '.join(ALL_SUFFIXES)}; got {path}"
         )
     target = load(path, roles=roles)
     return replace(target, origin=replace(target.origin, character=str(path)))
@@ -64,6 +75,13 @@ def write(motion: Motion, path: Path, **options: Any) -> bool:
         )
     from motionloom.formats import fbx, gltf
 
+    if is_robot_model(source):
+        meshes = character_meshes(motion)
+        if path.suffix.lower() in _GLTF:
+            gltf.writer.write_meshes(motion, path, meshes)
+        else:
+            fbx.writer.write_meshes(motion, path, meshes, **options)
+        return True
     from_gltf = Path(source).suffix.lower() in _GLTF
     if from_gltf and path.suffix.lower() in _GLTF:
         gltf.character.write(motion, source, path)
@@ -74,3 +92,14 @@ def write(motion: Motion, path: Path, **options: Any) -> bool:
     else:
         fbx.writer.write_meshes(motion, path, meshes, **options)
     return True
+
+
+def character_meshes(motion: Motion) -> list[SkinnedMesh]:
+    """Return the meshes of the robot that performs a motion; empty for other motions."""
+    source = motion.origin.character
+    if source is None or not is_robot_model(source) or not Path(source).is_file():
+        return []
+    from motionloom.formats.robot.stage import robot_meshes
+
+    robot = load_robot(source)
+    return robot_meshes(robot) if robot.names == motion.skeleton.names else []

@@ -82,6 +82,8 @@ FORMATS = {
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
 
+_ROBOT = Format("robot file", "motionloom.formats.robot.files")
+_ROBOT_SUFFIXES = (".csv", ".npz", ".pkl")
 _STREAM = Format("VMC stream", "motionloom.formats.vmc")
 
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
@@ -222,8 +224,9 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
 
     path, settings = Path(path), LoadSettings.given(None, options)
     chosen = settings.animation is not None or settings.skeleton is not None
-    module: Any = _reader(path) if path.is_file() and path.suffix.lower() in FORMATS else None
-    if settings.layout is not None and "layout" not in _option_names(module.read):
+    readable = path.is_file() and path.suffix.lower() in FORMATS
+    module: Any = _reader(path, settings) if readable else None
+    if module and settings.layout is not None and "layout" not in _option_names(module.read):
         settings = replace(settings, layout=None)  # of other files in the same import
     if chosen or not hasattr(module, "read_takes"):
         yield "", load(path, settings)
@@ -302,10 +305,10 @@ def _selection(file: Path, take: str) -> dict[str, Any]:
     )
 
 
-def _reader(path: Path) -> Any:
-    """Return the module that reads motions from a file."""
-    format = FORMATS[path.suffix.lower()]
-    if format.reads == "markers":
+def _reader(path: Path, settings: Settings = _DEFAULTS, kind: str = "motion") -> Any:
+    """Return the module that reads motions, or markers, from a file."""
+    format = _read_format(path, kind, settings)
+    if kind == "motion" and format.reads == "markers":
         return importlib.import_module("motionloom.formats.positions.marker_joints")
     return importlib.import_module(format.module)
 
@@ -412,7 +415,7 @@ def save(
         if isinstance(motion, Scene)
         else "motion"
     )
-    format = _written_format(path, kind)
+    format = _ROBOT if _is_robot_motion(motion, path) else _written_format(path, kind)
     same_format = isinstance(motion, Motion) and format.module.endswith(f".{motion.origin.format}")
     if isinstance(motion, Motion) and same_format and not motion.origin.character:
         motion = with_carrier(motion)  # the source file has it
@@ -450,9 +453,9 @@ def check_output(path: Path, kind: str = "motion") -> None:
 
 
 def is_motion_file(path: Path) -> bool:
-    """Return whether files with this suffix contain a motion."""
+    """Return whether a file contains a motion, by its suffix or, for tables, by its first line."""
     format = FORMATS.get(path.suffix.lower())
-    return format is not None and format.reads == "motion"
+    return format is not None and (format.reads == "motion" or _is_robot_table(path))
 
 
 def holds_motion(path: Path) -> bool:
@@ -468,7 +471,7 @@ def holds_motion(path: Path) -> bool:
     format = FORMATS.get(path.suffix.lower())
     if format is None:
         return False
-    if format.reads == "markers":
+    if format.reads == "markers" and not _is_robot_table(path):
         from motionloom.formats.positions.marker_joints import holds_joints
 
         return path.is_file() and holds_joints(path)
@@ -482,7 +485,40 @@ def holds_motion(path: Path) -> bool:
 def is_marker_file(path: Path) -> bool:
     """Return whether files with this suffix contain markers."""
     format = FORMATS.get(path.suffix.lower())
-    return format is not None and format.reads == "markers"
+    return format is not None and format.reads == "markers" and not _is_robot_table(path)
+
+
+def _is_robot_table(path: Path) -> bool:
+    """Return whether an existing file is a robot file."""
+    if path.suffix.lower() not in _ROBOT_SUFFIXES or not path.is_file():
+        return False
+    from motionloom.formats.robot.files import is_robot_file
+
+    return is_robot_file(path)
+
+
+def _read_format(path: Path, kind: str, settings: Settings) -> Format:
+    """Return the format of a file that is read, which depends on the content for tables."""
+    from motionloom.formats.robot import is_robot_model
+
+    suffix = path.suffix.lower()
+    if kind == "motion" and suffix in _ROBOT_SUFFIXES:
+        model = getattr(settings, "skeleton", None)
+        if (
+            suffix == ".pkl"
+            or _is_robot_table(path)
+            or (isinstance(model, str | Path) and is_robot_model(model))
+        ):
+            return _ROBOT
+    return FORMATS[suffix]
+
+
+def _is_robot_motion(motion: Motion | Markers | Scene, path: Path) -> bool:
+    """Return whether a motion is a robot's and the suffix is that of a robot file."""
+    from motionloom.formats.robot import is_robot_model
+
+    character = getattr(getattr(motion, "origin", None), "character", None)
+    return path.suffix.lower() in _ROBOT_SUFFIXES and bool(character and is_robot_model(character))
 
 
 def writer_options(path: Path) -> tuple[str, ...]:
@@ -539,14 +575,14 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
         raise MotionFormatError(
             "an .asf file contains only a skeleton; read its .amc file instead", path=path
         )
-    if suffix not in FORMATS:
+    if suffix not in FORMATS and suffix not in _ROBOT_SUFFIXES:
         suffixes = ", ".join(FORMATS)
         if advice := way_out(path):
             raise MotionFormatError(advice, path=path)
         raise MotionFormatError(f"unknown suffix {suffix!r}; expected one of {suffixes}", path=path)
-    module = _reader(path) if kind == "motion" else importlib.import_module(FORMATS[suffix].module)
+    module = _reader(path, settings, kind)
     options = _options(module.read, settings, f"reading {FORMATS[suffix].name}")
-    if kind == "markers" and FORMATS[suffix].reads == "motion" and path.is_file():
+    if kind == "markers" and is_motion_file(path) and path.is_file():
         raise MotionFormatError(
             "the file contains a motion, not markers; read it with load", path=path
         )

@@ -20,7 +20,8 @@ ROLES = Setting("JSON or TOML file that maps roles to joints with unknown names.
 PARTIAL = Setting("Read the complete frames of a truncated file.")
 LAYOUT = Setting(
     "Order of the points in a file with joint positions: humanml3d, smpl, h36m, coco, openpose, "
-    "halpe, kinect, mediapipe, or a JSON or TOML file. [inferred]",
+    "halpe, kinect, mediapipe, or a JSON or TOML file. For a robot CSV that is written: lafan or "
+    "bones-seed. [inferred, lafan]",
     metavar="NAME|FILE",
 )
 STRICT = Setting("Raise an error for every deviation from the specification.")
@@ -64,8 +65,8 @@ class LoadSettings(Settings):
     skeleton: str | int | Path | None = setting(
         None,
         "Figure to read: name of the ROOT (BVH), name or number of the skin (glTF), path or root "
-        "of the skeleton (USD, FBX), person (joint positions), or the .asf file of an Acclaim "
-        "motion. [first]",
+        "of the skeleton (USD, FBX), person (joint positions), the .asf file of an Acclaim motion, "
+        "or the model (.xml, .urdf) of a robot's motion. [first, or the file next to the motion]",
     )
 
 
@@ -98,8 +99,10 @@ class SaveSettings(Settings):
         False, "glTF: store rotations in 16 bits, and a single key for joints that never rotate."
     )
     decimals: int = setting(6, "CSV: number of digits after the decimal point.")
-    layout: str = setting(
-        "humanml3d", "NPY: content of the file (humanml3d or humanml3d-263).", expert=True
+    layout: str | None = setting(
+        None,
+        "NPY: humanml3d or humanml3d-263. Robot CSV: lafan (meters, quaternion) or bones-seed "
+        "(cm, degrees). [humanml3d, lafan]",
     )
 
 
@@ -132,7 +135,7 @@ class ConvertSettings(Settings):
     onto: str | None = setting(None, "Retarget onto the skeleton of this file.", metavar="SKELETON")
     character: str | None = setting(
         None,
-        "Retarget onto this character, a skinned GLB or FBX file, and keep its meshes.",
+        "Retarget onto this character: a skinned GLB or FBX file, or a robot (.xml, .urdf).",
         metavar="FILE",
     )
     to: str | None = setting(

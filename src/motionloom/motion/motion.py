@@ -464,8 +464,9 @@ class Motion(TimeSeries):
     ) -> Motion:
         """Transfer the motion to another skeleton, to another motion's skeleton, or to a character.
 
-        A character is the path of a skinned mesh in a glTF or FBX file; `save` then writes its
-        meshes. See `motionloom.motion.retargeting.retarget.retarget` for the parameters.
+        A character is the path of a skinned mesh in a glTF or FBX file, or of a robot model
+        (``.xml``, ``.urdf``); `save` then writes its meshes or, for a robot, robot files. See
+        `motionloom.motion.retargeting.retarget.retarget` for the parameters.
 
         Examples
         --------
@@ -481,6 +482,12 @@ class Motion(TimeSeries):
             from motionloom.formats.own_character import load_character
 
             skeleton = load_character(skeleton)
+        if isinstance(skeleton, Motion) and skeleton.origin.format == "robot":
+            from motionloom.formats.robot import load_robot, retarget_to_robot
+
+            target = skeleton.origin.character or skeleton.origin.path
+            robot = load_robot(target, roles=skeleton.skeleton.role_map)
+            return retarget_to_robot(self, robot, contacts=contacts)
         moved = retarget(
             self,
             skeleton,

@@ -37,6 +37,12 @@ class ImportSettings(Settings):
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
     layout: str | Path | Mapping[str, Any] | None = setting(None, LAYOUT)
+    character: str | None = setting(
+        None,
+        "Robot model (.xml, .urdf) of robot files (.csv, .npz), and the frame rate of CSV files, "
+        "as in g1.xml@60. [model next to the file, 30]",
+        metavar="MODEL[@FPS]",
+    )
     force: bool = setting(False, "Read files again even if they are unchanged.")
     workers: int | None = setting(None, "Number of worker processes. [one per core]", least=1)
 
@@ -60,6 +66,21 @@ class ImportSettings(Settings):
             if self.up not in UP_AXES:
                 raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {self.up!r}")
             options["up"] = self.up
+        if self.character is not None:
+            from motionloom.formats.robot import load_robot
+
+            model, _, rate = self.character.rpartition("@")
+            if not model:
+                model, rate = rate, ""
+            load_robot(model)
+            options["robot"] = model
+            if rate:
+                try:
+                    options["robot_fps"] = float(rate)
+                except ValueError:
+                    raise InvalidInput(
+                        f"the rate after @ must be a number, as in g1.xml@60; got {rate!r}"
+                    ) from None
         if self.roles is not None:
             from motionloom.motion.roles.assignment import load_role_map
 

@@ -15,11 +15,15 @@ from motionloom.cli.arguments import (
     print_left_out_files,
 )
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.options import DETAILS, JSON
-from motionloom.cli.terminal import print_json, print_quality, progress, remark
+from motionloom.cli.options import DETAILS, INSPECT, JSON, check_picture
+from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats.settings import ConvertSettings, LoadSettings
+from motionloom.motion import Motion
 
+ROBOT_SUFFIXES = (".csv", ".npz", ".pkl")
+
+_ROBOT_LAYOUTS = ("lafan", "bones-seed")  # of robot CSV files that are written
 # Targets of --to that are not suffixes: suffix, and the other files with the options to write them.
 _TARGETS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "humanml3d": (".npy", {"_263": {"layout": "humanml3d-263"}}),
@@ -28,7 +32,7 @@ _TARGETS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
 }
 
 if TYPE_CHECKING:
-    from motionloom.motion import Markers, Motion
+    from motionloom.motion import Markers
     from motionloom.motion.diagnostics.quality import QualityReport
 
 
@@ -45,6 +49,7 @@ def convert(
         ),
     ] = None,
     details: Annotated[bool, DETAILS] = False,
+    inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Convert motions to another format, program or character.
@@ -53,20 +58,21 @@ def convert(
     """
     if output is not None:
         paths = [*paths, str(output)]
+    if inspect is not None:
+        check_picture(inspect)
     if len(paths) < 2:
         raise InvalidInput("convert needs an input and an output: IN... OUT")
     from motionloom.formats import save
-    from motionloom.formats.presets import convert, save_options
+    from motionloom.formats.presets import convert
 
     jobs, failed = _jobs(paths[:-1], Path(paths[-1]), settings)
     check_targets(jobs)
-    conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
-    for out in {out.suffix: out for _, out in jobs}.values():
-        save_options(out, **conventions)  # raises before anything is written
+    options = {out.suffix: _save_options(out, settings) for _, out in jobs}
     if settings.onto and settings.character:
         raise InvalidInput("--onto and --character cannot be combined")
     target = _target(settings)
     written: list[str] = []
+    made: list[Motion] = []
     reports: dict[str, QualityReport] = {}
     left_out: dict[str, str] = {}  # takes that were not converted, by file
     with progress("converting", len(jobs), quiet=json) as advance:
@@ -79,20 +85,24 @@ def convert(
                     fps=settings.fps, onto=target, clean=settings.clean, preset=settings.preset,
                     root=settings.root,
                 )  # fmt: skip
-                save(motion, out, **save_options(out, **conventions))
+                save(motion, out, **options[out.suffix])
                 written.append(str(out))
-                for ending, options in _TARGETS.get(settings.to or "", ("", {}))[1].items():
+                for ending, content in _TARGETS.get(settings.to or "", ("", {}))[1].items():
                     other = out.with_name(f"{out.stem}{ending}{out.suffix}")
-                    save(motion, other, **options)
+                    save(motion, other, **content)
                     written.append(str(other))
                 report = getattr(motion, "quality", None)  # markers have no skeleton
                 if target is not None and report is not None:
                     reports[str(out)] = report
+                    if inspect is not None and isinstance(motion, Motion):
+                        made.append(motion)
             except (MotionloomError, OSError) as error:
                 if len(jobs) == 1:
                     raise
                 failed.append({"file": source, "reason": str(error)})
             advance()
+    if made:
+        draw_worst(made, inspect)
     if json:
         quality = {out: report.to_json() for out, report in reports.items()}
         result = {"files": written, "failed": failed, "left_out": left_out}
@@ -107,6 +117,29 @@ def convert(
         print_left_out_files(path for path in paths[:-1] if Path(path).is_dir())
     if failed:
         raise Exit(1)
+
+
+def _save_options(out: Path, settings: ConvertSettings) -> dict[str, Any]:
+    """Return the options for writing a file, before anything is written."""
+    from motionloom.formats.presets import save_options
+
+    conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
+    if not _is_robot(settings) or out.suffix.lower() not in ROBOT_SUFFIXES:
+        if settings.layout in _ROBOT_LAYOUTS:
+            raise InvalidInput(
+                f"--layout {settings.layout} is for robot CSV files, which need --character MODEL"
+            )
+        return save_options(out, **conventions)
+    for name, value in conventions.items():
+        if value is not None:
+            raise InvalidInput(f"--{name} is not available for robot files")
+    return {"layout": settings.layout} if settings.layout in _ROBOT_LAYOUTS else {}
+
+
+def _is_robot(settings: ConvertSettings) -> bool:
+    from motionloom.formats.robot import is_robot_model
+
+    return settings.character is not None and is_robot_model(settings.character)
 
 
 def _target(settings: ConvertSettings) -> Motion | None:
@@ -156,7 +189,7 @@ def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
 def _jobs(
     sources: list[str], out: Path, settings: ConvertSettings
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
-    """Return (source, target) pairs that preserve the folder structure, and unreadable folders."""
+    """Return (source, target) pairs that preserve the folder structure, and unwritable folders."""
     from motionloom.formats import FORMATS, is_stream
     from motionloom.formats.registry import instead_of
 
@@ -164,9 +197,9 @@ def _jobs(
     given, failed = [], []
     for source in sources:
         if Path(source).is_dir():
-            motions, unreadable = motions_in(Path(source), exclude=out)
+            motions, unwritable = motions_in(Path(source), exclude=out)
             given += motions
-            failed += unreadable
+            failed += unwritable
         else:
             given.append((source, _stem(source)))
     inputs = []
@@ -179,7 +212,8 @@ def _jobs(
             failed.append({"file": source, "reason": str(error)})
     if not inputs:
         raise InvalidInput(f"no motions in {', '.join(sources)}")
-    if is_stream(out) or (out.suffix.lower() in FORMATS and not out.is_dir()):
+    writable = (*FORMATS, *(ROBOT_SUFFIXES if _is_robot(settings) else ()))
+    if is_stream(out) or (out.suffix.lower() in writable and not out.is_dir()):
         if len(inputs) > 1:
             raise InvalidInput(
                 f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"
@@ -195,7 +229,8 @@ def _jobs(
         way = instead_of(out) or ". If it is a folder, create it first or use --to"
         raise InvalidInput(f"cannot write {out}: the suffix must be one of {suffixes}{way}")
     ending = "." + (suffix or "bvh").lstrip(".").lower()
-    if ending not in FORMATS or not FORMATS[ending].writes:
+    robot = _is_robot(settings) and ending in ROBOT_SUFFIXES
+    if not robot and (ending not in FORMATS or not FORMATS[ending].writes):
         suffixes = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
         names = ", ".join(_TARGETS)
         raise InvalidInput(f"--to must be one of {suffixes}, {names}; got {suffix!r}")
@@ -230,7 +265,7 @@ def _read(source: str, out: Path, settings: ConvertSettings) -> Motion | Markers
     from motionloom.motion.segment import split_segment
 
     given: dict[str, Any] = {} if settings.from_unit is None else {"unit": settings.from_unit}
-    if settings.layout is not None:
+    if settings.layout is not None and settings.layout not in _ROBOT_LAYOUTS:
         given["layout"] = settings.layout
     elif is_marker_file(Path(source)):
         keeps = "markers" in FORMATS[out.suffix.lower()].writes
@@ -241,6 +276,8 @@ def _read(source: str, out: Path, settings: ConvertSettings) -> Motion | Markers
     changed = (settings.preset, settings.onto, settings.character, settings.clean, settings.root)
     same_body = not any(changed)
     animation = None if settings.animation == "all" else settings.animation
+    if _is_robot(settings) and is_file and Path(source).suffix.lower() in ROBOT_SUFFIXES:
+        given["skeleton"] = settings.character
     return motion_from(
         source,
         LoadSettings(

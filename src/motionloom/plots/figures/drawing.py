@@ -9,7 +9,7 @@ first. Film strips are painted with Matplotlib, animations with Pillow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.character import body_mesh, has_body
 from motionloom.errors import InvalidInput
+from motionloom.formats.own_character import character_meshes
 from motionloom.motion import Motion
 from motionloom.plots.figures.stick_figure import (
     COLORS,
@@ -360,7 +361,9 @@ def shaded_triangles(corners: NDArray[np.float64], colors: NDArray[np.float64]) 
 
 
 def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
-    """Return the neutral body for a motion, or None if its skeleton has too few roles.
+    """Return the body for a motion: its robot, or the neutral body.
+
+    None if its skeleton has too few roles.
 
     Examples
     --------
@@ -371,6 +374,8 @@ def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
     ((3, 2), True)
     """
     skeleton = motion.skeleton
+    if parts := character_meshes(motion):
+        return _robot_figure(parts)
     if not has_body(skeleton):
         return None
     mesh = body_mesh(skeleton, detail=detail, example=motion)
@@ -386,3 +391,23 @@ def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
     of_joint = np.array([tones[int(part)] for part in side])
     of_vertex = np.einsum("vk,vkc->vc", mesh.weights, of_joint[mesh.joints])
     return BodyFigure(mesh, of_vertex[mesh.triangles].mean(axis=1))
+
+
+def _robot_figure(parts: list[SkinnedMesh]) -> BodyFigure:
+    """Return the meshes of a robot, in their own colors, as one figure."""
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    colors = [
+        np.tile(part.material.color if part.material else (0.6, 0.6, 0.6), (len(part.triangles), 1))
+        for part in parts
+    ]
+    mesh = replace(
+        parts[0],
+        vertices=np.concatenate([part.vertices for part in parts]),
+        normals=np.concatenate([part.normals for part in parts]),
+        triangles=np.concatenate(
+            [part.triangles + start for part, start in zip(parts, starts, strict=False)]
+        ).astype(np.uint32),
+        joints=np.concatenate([part.joints for part in parts]),
+        weights=np.concatenate([part.weights for part in parts]),
+    )
+    return BodyFigure(mesh, np.concatenate(colors))

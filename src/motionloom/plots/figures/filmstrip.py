@@ -432,6 +432,7 @@ def write_match_strip(
 _FIGURES = 9
 
 _TITLES = {
+    "robot": "feasibility for the robot",
     "slide": "feet slide {cm:.1f} cm per contact",
     "floor": "feet {cm:.1f} cm below the floor",
     "seam": "seam accelerates {value:.2f} times as much as the takes",
@@ -494,6 +495,7 @@ def write_worst_second(
     text = f"{whose}{title} ({verdict}){'; ' if about else ''}{about}"
     named = replace(motion[first:last], name=text)
     strip = film_strip(
-        named, frames=_FIGURES, layout="stages", first_frame=first, mark=frame - first
-    )
+        named, frames=_FIGURES, layout="stages", first_frame=first, mark=frame - first,
+        body=report.robot is not None,
+    )  # fmt: skip
     return write_figure(strip, path)

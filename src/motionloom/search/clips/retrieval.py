@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -163,12 +164,9 @@ def clip_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
 def _stored_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
     """Return the scales of all clips; those of unchanged clips come from the previous version."""
     references = hubs.reference_clips(table.names, table.clips.whole)
-    marks = dict(zip(table.names, _marks(library, table.names), strict=True))
+    marks = dict(zip(table.names, clip_marks(library, table.names), strict=True))
     drawn = np.array([marks[table.names[c]] for c in references])
-    options = {
-        "version": _SCALES_VERSION, "clips": _VERSION, "statistics": _STATISTICS_VERSION,
-        "measure": repr(table.measure), "shared": table.clips.joints,
-    }  # fmt: skip
+    options = {"version": _SCALES_VERSION, **table_options(table)}
 
     def build(folder: Path, previous: Folder | None) -> None:
         kept: dict[str, float] = {}
@@ -203,7 +201,15 @@ def _stored_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
 _SCALES = ("scales", "marks", "drawn")
 
 
-def _marks(library: Store, names: Iterable[str]) -> list[str]:
+def table_options(table: ClipTable) -> dict[str, Any]:
+    """Return everything besides the motions that distances between the clips depend on."""
+    return {
+        "clips": _VERSION, "statistics": _STATISTICS_VERSION, "measure": repr(table.measure),
+        "shared": table.clips.joints,
+    }  # fmt: skip
+
+
+def clip_marks(library: Store, names: Iterable[str]) -> list[str]:
     """Return a digest of the name and the contents of each motion."""
     marks = {row[0]: text_digest(repr(row)) for row in library.fingerprints()}
     return [marks[name] for name in names]

@@ -135,7 +135,7 @@ def ingest(
             same = _is_unchanged(existing, content, json.loads(options))
             if same and all(_is_there(entry, files) for entry in existing):
                 return Outcome()
-        takes = list(load_takes(file, **reader))
+        takes = list(load_takes(file, **_options_for(file, reader)))
         if _state(file) != before:
             return Outcome(failure="the file changed while it was being read; import it again")
     except Exception as error:
@@ -269,3 +269,16 @@ class StoredSkeletons:
         if key == entry.skeleton:
             return entry, data
         return replace(entry, skeleton=key), skeleton_json(self._stored[key])
+
+
+def _options_for(file: str | Path, reader: dict) -> dict:
+    """Return the reader options of one file. The model and rate of robots are for robot files."""
+    options = {key: value for key, value in reader.items() if not key.startswith("robot")}
+    if len(options) == len(reader):
+        return options
+    from motionloom.formats.robot.files import is_robot_file
+
+    if not is_robot_file(file):
+        return options
+    names = {"robot": "skeleton", "robot_fps": "fps", "roles": "roles"}
+    return {names[key]: value for key, value in reader.items() if key in names}

@@ -27,6 +27,7 @@ from motionloom.motion.diagnostics.quality.parts import (
     TakesUsed,
     WorstFrame,
 )
+from motionloom.motion.diagnostics.quality.robot_fit import RobotFit
 
 # For each measure, the warning and the suggested remedy.
 _ADVICE: dict[str, tuple[str, str]] = {
@@ -57,6 +58,10 @@ _ADVICE: dict[str, tuple[str, str]] = {
     "balance": (
         "the body is {cm:.0f} cm out of balance while standing at {at}",
         "try another seed or target, or more takes",
+    ),
+    "robot": (
+        "{detail}; worst at {at}",
+        "try motionloom clean on the source, a slower take, or look at it with --inspect",
     ),
     "flight": (
         "in the flight at {at}, the error of gravity is {value:.1f} g larger than in the takes",
@@ -107,6 +112,8 @@ class QualityReport:
         Fit to the music, for dances.
     retarget : RetargetFit or None
         Fit to the target skeleton and to the source, for retargeted motions.
+    robot : RobotFit or None
+        Feasibility and fit to the source, for motions that were retargeted to a robot.
     flight_error_g : float or None
         How much more the acceleration of the center of mass in flight differs from gravity than in
         the sources, in g; the maximum over all flights. None if the sources do not fly freely.
@@ -135,6 +142,7 @@ class QualityReport:
     speeds_m_s: tuple[float, float] | None = None
     beats: BeatFit | None = None
     retarget: RetargetFit | None = None
+    robot: RobotFit | None = None
     flight_error_g: float | None = None
     warnings: tuple[str, ...] = ()
 
@@ -236,7 +244,7 @@ class QualityReport:
         parts = [", ".join(self._figures())]
         if self.speeds_m_s is not None:
             parts.append("available speeds {:.1f} to {:.1f} m/s".format(*self.speeds_m_s))
-        further = (self.path, self.beats, self.takes, self.retarget)
+        further = (self.path, self.beats, self.takes, self.retarget, self.robot)
         parts += [str(part) for part in further if part is not None]
         return parts
 
@@ -250,7 +258,7 @@ class QualityReport:
             yield f"seam {self.seam_acceleration_ratio:.2f}", "seam" in beyond, True
         if self.foot_slide_m is not None:
             yield f"slide {100 * self.foot_slide_m:.1f} cm", "slide" in beyond, True
-        for part in (self.path, self.beats, self.retarget):
+        for part in (self.path, self.beats, self.retarget, self.robot):
             if part is not None:
                 for text, passed in part.short_figures():
                     yield text, passed, True

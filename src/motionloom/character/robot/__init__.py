@@ -1,0 +1,1 @@
+"""Humanoid robots as characters."""
