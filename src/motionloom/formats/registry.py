@@ -581,7 +581,8 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
             raise MotionFormatError(advice, path=path)
         raise MotionFormatError(f"unknown suffix {suffix!r}; expected one of {suffixes}", path=path)
     module = _reader(path, settings, kind)
-    options = _options(module.read, settings, f"reading {FORMATS[suffix].name}")
+    name = _read_format(path, kind, settings).name
+    options = _options(module.read, settings, f"reading {name}")
     if kind == "markers" and is_motion_file(path) and path.is_file():
         raise MotionFormatError(
             "the file contains a motion, not markers; read it with load", path=path

@@ -107,8 +107,8 @@ def chosen(every: list[Points], which: str | int | None, path: Path) -> Points:
 def write(motion: Motion, path: str | Path, *, layout: str | None = None) -> None:
     """Write a motion in the representation of HumanML3D.
 
-    The default ``"humanml3d"`` writes the positions (T, 22, 3) of a neutral SMPL skeleton at 20 fps, and
-    ``"humanml3d-263"`` the features (T, 263) from which the data set derives them.
+    The default ``"humanml3d"`` writes the positions (T, 22, 3) of a neutral SMPL skeleton at 20
+    fps, and ``"humanml3d-263"`` the features (T, 263) from which the data set derives them.
     """
     layout = layout or CONTENTS[0]
     if layout not in CONTENTS:
