@@ -287,3 +287,12 @@ def test_other_archives_are_refused_with_their_contents(file):
     pickled = np.array({"poses": 1}, dtype=object)
     with pytest.raises(MotionFormatError, match="data .unreadable: expected numbers, found object"):
         ml.load(file(data=pickled))
+
+
+def test_numbers_are_limited_by_the_size_of_the_file(tmp_path):
+    """An archive of 1 MB with zeros in single bytes took 4.9 GB."""
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, poses=np.zeros((20_000, 156), np.uint8), fps=np.array(60.0))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(MotionFormatError, match="poses has too many numbers"):
+        ml.load(path)

@@ -330,7 +330,14 @@ class Settings:
             elif isinstance(default, Settings) and not about.methods:
                 value = type(default).from_json(value, default)
             given[name] = value
-        return cls(**given) if start is None else replace(start, **given)
+        try:
+            return cls(**given) if start is None else replace(start, **given)
+        except (TypeError, ValueError, LookupError, AttributeError, OSError) as error:
+            # A value from outside, such as a number in place of a list.
+            raise InvalidInput(
+                f"{cls.__name__}: a value of {_shortened(dict(values))} has the wrong type or size "
+                f"({str(error)[:80]})"
+            ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -409,7 +416,10 @@ def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
         raise InvalidInput(f"{name} must be {wanted}; got {value!r}")
     if not isinstance(value, Real) or isinstance(value, bool):
         return
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InvalidInput(f"{name} must be a number of at most 308 digits") from None
     if about.least is not None and not number >= about.least:
         raise InvalidInput(f"{name} must be at least {about.least:g}; got {value}")
     if about.above is not None and not number > about.above:

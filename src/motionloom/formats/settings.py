@@ -16,6 +16,7 @@ from motionloom.settings import Setting, Settings, setting
 UNIT = Setting("Unit of the file: m, cm, mm, inch, foot, cmu, or a number of meters. [inferred]")
 UP = Setting("Up axis of the file, such as y, z, x or -y. [inferred]")
 FPS = Setting("Frame rate, which overrides that of the file.")
+GAME_ENGINES = ("godot", "unity", "unreal")  # targets of exports besides file formats
 ROLES = Setting("JSON or TOML file that maps roles to joints with unknown names.", metavar="MAP")
 PARTIAL = Setting("Read the complete frames of a truncated file.")
 LAYOUT = Setting(
@@ -144,13 +145,39 @@ class ConvertSettings(Settings):
         "(22 joints at 20 fps, and the 263 features in a second file).",
         metavar="FORMAT",
     )
-    clean: bool = setting(False, "Remove foot skate before converting.")
+    clean: bool = setting(False, "Repair the take and remove foot skate before converting.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameSettings(Settings):
+    """Settings for exports to game engines; see `motionloom.formats.game_assets`."""
+
+    character: str | None = setting(
+        None,
+        "Engines: use this character, a skinned GLB or FBX file.",
+        metavar="FILE",
+    )
+    mesh: str = setting(
+        "body", "Engines: figure if there is no character (body, low, sticks or none)."
+    )
+    max_error: float = setting(
+        0.1, "Engines: drop keys while every joint stays this close.", unit="mm", least=0.0
+    )
+    separate: bool = setting(False, "Engines: write one file per take instead of one for all.")
+    mirrored: bool = setting(False, "Engines: also write mirrored copies of the takes.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CleanSettings(Settings):
-    """Settings for removing foot skate; see `Motion.contacts` and `Motion.clean_feet`."""
+    """Settings for repairing takes; see `Motion.clean`, `Motion.contacts` and `clean_feet`."""
 
+    repairs: str | None = setting(
+        None,
+        "Repairs to make, even if a take hardly needs them: sides, gaps, flips, range, jitter, "
+        "drift, floor, feet. [those that the take needs]",
+        metavar="NAME,...",
+    )
+    skip: str | None = setting(None, "Repairs to skip.", metavar="NAME,...")
     slow: float = setting(
         0.15, "A foot contact must contain a frame slower than this speed.", unit="m/s"
     )

@@ -50,6 +50,7 @@ class ImportSettings(Settings):
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
     files: FileOptions = setting(FileOptions(), "Options of individual kinds of files.")
+    clean: bool = setting(False, "Repair faults that motionloom clean can repair.")
     force: bool = setting(False, "Read files again even if they are unchanged.")
     workers: int | None = setting(None, "Number of worker processes. [one per core]", least=1)
 
@@ -99,4 +100,6 @@ class ImportSettings(Settings):
             layout = layout_named(self.files.layout)
             # The content of a file, so that an import notices when it changes.
             options["layout"] = layout.name if layout.name in LAYOUTS else layout.to_json()
+        if self.clean:
+            options["clean"] = True
         return options
