@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from motionloom.formats import load_markers as load_markers
     from motionloom.formats import save as save
     from motionloom.formats.settings import FormatOptions as FormatOptions
+    from motionloom.formats.settings import GameSettings as GameSettings
     from motionloom.library import Library as Library
     from motionloom.library.settings import AngleDtw as AngleDtw
     from motionloom.library.settings import Ballfloor as Ballfloor

@@ -259,6 +259,14 @@ class BeatCollection:
 
         return stored_tempos(self._store, self._store.names if takes is None else takes, progress)
 
+    def events(self, takes: Sequence[str]) -> dict[str, list[float]]:
+        """Return the times of the beats of takes in seconds; takes without rhythm are absent."""
+        times = {}
+        for name in takes:
+            if self.is_rhythmic(name):
+                times[name] = [float(time) for time in self[name].times]
+        return times
+
     def manual(self) -> dict[str, GivenBeats]:
         """Return the beats, tempos and partners saved with `set`, by take."""
         from motionloom.dance.motion_beats.manual_beats import given_beats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,7 +150,8 @@ def _places(name: str, given: Any) -> tuple[str, ...] | None:
     """Convert one or more matches or strings to strings of the form ``NAME:START-END``."""
     if given is None:
         return None
-    several = [given] if isinstance(given, str) or hasattr(given, "text") else list(given)
+    single = isinstance(given, str) or hasattr(given, "text") or not isinstance(given, Iterable)
+    several = [given] if single else list(given)
     places = [getattr(each, "text", each) for each in several]
     if not all(isinstance(place, str) for place in places):
         raise InvalidInput(
