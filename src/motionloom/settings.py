@@ -343,6 +343,17 @@ class MotionChoice(Settings):
     exclude: Names = setting(None, EXCLUDE)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TakeChoice(MotionChoice):
+    """Selection of takes for synthesis."""
+
+    faulty: bool = setting(
+        False,
+        "Also use takes with swapped sides, jitter, or joints beyond the range of a human.",
+        expert=True,
+    )
+
+
 def motion_choice(settings: Settings) -> dict[str, Any]:
     """Return `label`, `only` and `exclude` as keyword arguments, with None if empty."""
     return {name: getattr(settings, name, None) or None for name in ("label", "only", "exclude")}

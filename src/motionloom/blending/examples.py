@@ -15,6 +15,7 @@ import numpy as np
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.features.joint_weights import Motions
 from motionloom.motion import Motion, Skeleton, Source
+from motionloom.motion.diagnostics.issues import grave_fault
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_root
 from motionloom.motion.retargeting.retarget import LEGS, on_skeleton
@@ -216,6 +217,20 @@ def without_body(skeletons: Mapping[str, Skeleton]) -> dict[str, str]:
         for name, roles in lacking.items()
         if roles
     }
+
+
+def without_faults(motions: Sequence[Motion]) -> dict[str, str]:
+    """Return the takes with grave faults and the reason for each, unless all takes have them.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> without_faults([ml.demo.clip("walk"), ml.demo.clip("jog")])
+    {}
+    """
+    faults = {motion.name: grave_fault(motion) for motion in motions}
+    reasons = {name: fault for name, fault in faults.items() if fault is not None}
+    return reasons if len(reasons) < len(faults) else {}
 
 
 def conform(motions: Sequence[Motion], *, skipped: dict[str, str] | None = None) -> list[Motion]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.examples import conform, without_body
+from motionloom.blending.examples import conform, without_body, without_faults
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality.measures import joint_accelerations
@@ -76,6 +76,8 @@ def matching_database(
     if not motions:
         raise InvalidInput("motion matching needs at least one motion, but no motions are selected")
     skipped = without_body({motion.name: motion.skeleton for motion in motions})
+    if not settings.faulty:
+        skipped |= without_faults([motion for motion in motions if motion.name not in skipped])
     motions = [motion for motion in motions if motion.name not in skipped]
     for motion in motions:
         check_roles(motion)
