@@ -247,6 +247,14 @@ def test_names_of_takes_are_valid_and_unique_on_every_system(lib, tmp_path):
 # --- surface --------------------------------------------------------------------------------
 
 
+def test_names_cannot_add_lines_to_projects(tmp_path):
+    from motionloom.formats.game_assets.bundle import _templates
+
+    _templates("godot", tmp_path, {"title": 'a"\n[autoload]\nx="res://x.gd'})
+    project = (tmp_path / "project.godot").read_text()
+    assert 'config/name="a__[autoload]_x=_res://x.gd"' in project
+
+
 def test_size_and_error_are_printed(lib, tmp_path):
     words = ["export", str(lib.path), str(tmp_path / "out"), "--to", "unity", "--mesh", "none"]
     result = commands.run(*words)
