@@ -50,7 +50,7 @@ def test_unsound_takes_have_a_reason():
     assert unsound(replace(walk, root=hanging)).startswith("carried by a prop")
 
 
-def test_a_t_pose_is_no_training_data():
+def test_a_t_pose_is_not_training_data():
     rest = ml.demo.clip("walk").rest_pose()
     still = replace(
         rest,

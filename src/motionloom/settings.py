@@ -24,6 +24,7 @@ options of the chosen method and of the groups are at the same level as the fiel
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -349,15 +350,17 @@ class MotionChoice(Settings):
     exclude: Names = setting(None, EXCLUDE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TakeChoice(MotionChoice):
-    """Selection of takes for synthesis."""
+def named_takes(settings: MotionChoice) -> set[str]:
+    """Return the takes that `only` names in full, without ``*``; they are used even if faulty.
 
-    faulty: bool = setting(
-        False,
-        "Also use takes with swapped sides, jitter, or joints beyond the range of a human.",
-        expert=True,
-    )
+    Examples
+    --------
+    >>> sorted(named_takes(MotionChoice(only=("60_06+61_06", "16_*"))))
+    ['16_*', '60_06', '61_06']
+    """
+    only = settings.only or ()
+    texts = [only] if isinstance(only, str) else list(only)
+    return {name for text in texts for name in re.split("[,+]", text)}
 
 
 def motion_choice(settings: Settings) -> dict[str, Any]:

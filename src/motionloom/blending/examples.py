@@ -7,7 +7,7 @@ contacts and minima of the frame distance at the ends of a segment cannot be det
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -219,8 +219,10 @@ def without_body(skeletons: Mapping[str, Skeleton]) -> dict[str, str]:
     }
 
 
-def without_faults(motions: Sequence[Motion]) -> dict[str, str]:
+def without_faults(motions: Sequence[Motion], *, used: Collection[str] = ()) -> dict[str, str]:
     """Return the takes with grave faults and the reason for each, unless all takes have them.
+
+    Takes in `used` are not checked.
 
     Examples
     --------
@@ -228,9 +230,9 @@ def without_faults(motions: Sequence[Motion]) -> dict[str, str]:
     >>> without_faults([ml.demo.clip("walk"), ml.demo.clip("jog")])
     {}
     """
-    faults = {motion.name: grave_fault(motion) for motion in motions}
-    reasons = {name: fault for name, fault in faults.items() if fault is not None}
-    return reasons if len(reasons) < len(faults) else {}
+    judged = [motion for motion in motions if motion.name not in used]
+    reasons = {m.name: fault for m in judged if (fault := grave_fault(m)) is not None}
+    return reasons if len(reasons) < len(motions) else {}
 
 
 def conform(motions: Sequence[Motion], *, skipped: dict[str, str] | None = None) -> list[Motion]:

@@ -22,6 +22,7 @@ from motionloom.motion.diagnostics.issues import grave_fault
 from motionloom.motion.diagnostics.quality import reasons_text, usual_acceleration
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import conformed
+from motionloom.settings import named_takes
 
 Takes = Sequence[Motion | Sequence[Motion]]
 Run = tuple[list[Movement], bool]  # consecutive movements; True at the start of a take
@@ -53,10 +54,11 @@ def analyzed_takes(
     """Return (motions, beats, mirrored) of every rhythmic take, and why others were skipped."""
     out: list[tuple[list[Motion], Beats, bool]] = []
     left_out: dict[str, str] = {}
+    used = named_takes(settings)
     for take in takes:
         motions = [hips_as_root(m) for m in ([take] if isinstance(take, Motion) else take)]
         name = next((motion.name for motion in motions if motion.name), "a take")
-        fault = None if settings.faulty else _fault(motions)
+        fault = _fault([motion for motion in motions if motion.name not in used])
         if fault is not None:
             left_out[name] = fault
             if progress is not None:
@@ -89,8 +91,7 @@ def analyzed_takes(
 def _fault(motions: Sequence[Motion]) -> str | None:
     """Return the first grave fault of a take's characters, or None."""
     faults = ((motion.name, grave_fault(motion)) for motion in motions)
-    several = len(motions) > 1
-    return next((f"{name}: {fault}" if several else fault for name, fault in faults if fault), None)
+    return next((f"{name}: {fault}" for name, fault in faults if fault), None)
 
 
 def movement_runs(

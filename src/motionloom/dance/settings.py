@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from motionloom.errors import InvalidInput
-from motionloom.settings import Settings, TakeChoice, preset, setting
+from motionloom.settings import MotionChoice, Settings, preset, setting
 
 SHORTEST, LONGEST = 0.28, 1.5  # seconds between beats: 214 to 40 beats per minute
 SLOWEST, FASTEST = 2.0, 600.0  # beats per minute: the widest range of tempos
@@ -221,7 +221,7 @@ class LikelihoodSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChoreographySettings(TakeChoice):
+class ChoreographySettings(MotionChoice):
     """Settings for learning a choreography; see `motionloom.Library.choreography`."""
 
     meter: int | None = setting(None, "Beats per movement. [estimated, 2 to 8]", least=1)
@@ -242,7 +242,6 @@ class ChoreographySettings(TakeChoice):
             beats=BeatSettings.kp03(),
             movements=MovementSettings.kp03(),
             transitions=LikelihoodSettings(max_seam=None),
-            faulty=True,
         )
 
 

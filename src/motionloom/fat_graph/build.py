@@ -25,6 +25,7 @@ from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
 from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.ragged import Ragged
+from motionloom.settings import named_takes
 
 Array = NDArray[np.float64]
 
@@ -69,7 +70,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     120
     """
     settings = settings or FatGraphSettings()
-    skipped = {} if settings.faulty else without_faults(motions)
+    skipped = without_faults(motions, used=named_takes(settings))
     motions = [motion for motion in motions if motion.name not in skipped]
     ready = conform([unrolled(motion) for motion in motions], skipped=skipped)
     chosen = feature_set(settings.features, normalize=settings.normalize)

@@ -7,11 +7,11 @@ from math import isfinite
 from typing import Any, Literal
 
 from motionloom.errors import InvalidInput
-from motionloom.settings import TakeChoice, preset, setting
+from motionloom.settings import MotionChoice, preset, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class FatGraphSettings(TakeChoice):
+class FatGraphSettings(MotionChoice):
     """Settings for building a fat graph; see `motionloom.Library.fat_graph`.
 
     Examples
@@ -45,7 +45,7 @@ class FatGraphSettings(TakeChoice):
     @preset
     def kt10(cls: Any) -> FatGraphSettings:
         """Settings of Krüger et al. (2010)."""
-        return cls(features="e15", normalize="heading", bridge=False, faulty=True)
+        return cls(features="e15", normalize="heading", bridge=False)
 
     def check(self) -> None:
         """Check that the radius is finite."""

@@ -276,11 +276,11 @@ def _performer(library: Store, name: str, rule: str) -> str:
 
 
 def _split(
-    performers: Sequence[str], seconds: Sequence[float], shares: Array, settings: TrainingSet
+    people: Sequence[str], seconds: Sequence[float], shares: Array, settings: TrainingSet
 ) -> list[str]:
     """Return the split of each take; all takes of a performer are in one split."""
     time: dict[str, float] = {}
-    for performer, long in zip(performers, seconds, strict=True):
+    for performer, long in zip(people, seconds, strict=True):
         time[performer] = time.get(performer, 0.0) + long
     rng = np.random.default_rng(settings.seed)
     order = sorted(time, key=lambda performer: (-time[performer], performer))
@@ -294,7 +294,7 @@ def _split(
         place = int(rng.choice(best))
         split[performer] = SPLITS[place]
         filled[place] += time[performer]
-    return [split[performer] for performer in performers]
+    return [split[performer] for performer in people]
 
 
 def _flags(motion: Motion) -> tuple[str, ...]:

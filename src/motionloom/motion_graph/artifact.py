@@ -47,6 +47,7 @@ from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions, 
 from motionloom.motion_graph.transitions.transitions import Transitions
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_names
+from motionloom.settings import named_takes
 from motionloom.store.remote.folder import Folder
 
 if TYPE_CHECKING:
@@ -197,11 +198,9 @@ def _excluded(library: Store, names: Sequence[str], settings: GraphSettings) -> 
     keys = {name: library.entry(name).skeleton for name in names}
     skeletons = {key: library.skeleton(key) for key in set(keys.values())}
     excluded = without_body({name: skeletons[key] for name, key in keys.items()})
-    if settings.faulty:
-        return excluded
-    faults = {name: _fault(library, name) for name in names if name not in excluded}
-    reasons = {name: fault for name, fault in faults.items() if fault is not None}
-    return excluded if len(reasons) == len(faults) else excluded | reasons
+    judged = set(names) - excluded.keys() - named_takes(settings)
+    faults = {name: fault for name in names if name in judged and (fault := _fault(library, name))}
+    return excluded if len(excluded) + len(faults) == len(names) else excluded | faults
 
 
 def _fault(library: Store, name: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.files import csv_rows
-from motionloom.settings import Settings, TakeChoice, preset, setting
+from motionloom.settings import MotionChoice, Settings, preset, setting
 
 if TYPE_CHECKING:
     from motionloom.features import FrameDistance
@@ -169,7 +169,7 @@ class TransitionSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraphSettings(TransitionSettings, TakeChoice):
+class GraphSettings(TransitionSettings, MotionChoice):
     """Settings for building a motion graph; see `motionloom.Library.motion_graph`.
 
     Examples
@@ -194,7 +194,6 @@ class GraphSettings(TransitionSettings, TakeChoice):
         return cls(
             method=Sectors(sector_seconds=50.0 / 30.0),
             max_distance=15.0,
-            faulty=True,
             rules=TransitionRules(
                 blend_seconds=1.0, apart_seconds=0.0, match_feet=False, connect=1.0, smooth=None,
                 bridge=False, window="kr14", skip_ends=False, root_path="differences",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from motionloom.errors import InvalidInput
 from motionloom.motion_graph.settings import WalkSettings
-from motionloom.settings import Names, Settings, TakeChoice, setting
+from motionloom.settings import MotionChoice, Names, Settings, setting
 
 HORIZONS = (1.0 / 3.0, 2.0 / 3.0, 1.0)  # seconds ahead: 20, 40 and 60 frames at 60 Hz
 
@@ -60,7 +60,7 @@ class MatchingWeights(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchingSettings(TakeChoice):
+class MatchingSettings(MotionChoice):
     """Settings for building a matching database; see `motionloom.Library.motion_matching`.
 
     Examples
