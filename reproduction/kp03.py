@@ -9,9 +9,8 @@ and tempo of the dances in the paper. Beats are found in three ways: as in the t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -27,7 +26,6 @@ from motionloom.dance.dancing.phrases import Phrases
 from motionloom.dance.motion_beats.beats import Beats, beats
 from motionloom.dance.motion_beats.meter import estimated_meter
 from motionloom.dance.motion_beats.period import periodogram, superposed
-from motionloom.dance.movements import sampled
 from motionloom.dance.music import Music, load_music
 from motionloom.dance.settings import (
     FASTEST,
@@ -42,11 +40,29 @@ from motionloom.dance.transitions.learning import baum_welch, grouped_movements,
 from motionloom.demo.dances import beat_study
 from motionloom.demo.tunes import write_tune
 from motionloom.motion import Motion
-from motionloom.motion.feet.contacts import SIDES, landings
-from motionloom.motion.rotations import quaternions as rot
-from motionloom.plots.pages.page import FAINT, TEXT
+from motionloom.motion.feet.contacts import SIDES
 from reproduction import kp03_rules
 from reproduction.claims import Claim, Data, Paper, Part, not_tested
+from reproduction.kp03_motions import (
+    KINDS,
+    RATE,
+    WAYS,
+    barred,
+    beat_errors,
+    constant_phase,
+    extra_beats,
+    figure_6_motions,
+    measured_steps,
+    phrased,
+    study,
+)
+from reproduction.kp03_pictures import (
+    draw_figure_6,
+    draw_graph,
+    draw_periods,
+    draw_synced,
+    draw_takes,
+)
 
 PAPER = Paper(
     key="kp03",
@@ -70,14 +86,7 @@ PAPER = Paper(
 OUR_RULES = kp03_rules.OUR_RULES
 Array = NDArray[np.float64]
 
-WAYS: Mapping[str, tuple[str, BeatSettings]] = {
-    "paper": ("the method of the paper", BeatSettings.kp03()),
-    "literal": ("equation 2, literally", BeatSettings.kp03(candidates="acceleration")),
-    "ours": ("the defaults", BeatSettings()),
-}
-BLUE, RED, GOLD = "#3a6ea5", "#c8553d", "#d8a657"
 _NEEDS = "needs CMU"
-_RATE = 30.0
 _PAPER_JOINTS = (
     "hips", "spine", "chest", "neck", "head",
     *(f"{side}_{part}" for side in SIDES
@@ -96,7 +105,7 @@ def figure_1(data: Data) -> Iterator[Claim]:
     phases = _phases(detected)
     joints = detected.candidates.signals // 3
     means = [float(np.angle(np.mean(np.exp(1j * phases[joints == j])))) for j in np.unique(joints)]
-    spread = np.ptp(np.sort(means)) / (2.0 * np.pi) * detected.period * _RATE
+    spread = np.ptp(np.sort(means)) / (2.0 * np.pi) * detected.period * RATE
     yield Claim(
         place="Figure 1",
         statement="The joints differ in phase, so their candidate beats are spread out.",
@@ -109,12 +118,12 @@ def figure_1(data: Data) -> Iterator[Claim]:
 
 def figures_2_and_3(data: Data) -> Iterator[Claim]:
     """Dominant period of the candidates of one joint and of all joints, from the periodogram."""
-    studies = [(kind, *_study(kind, who)) for kind in _KINDS for who in range(4)]
+    studies = [(kind, *study(kind, who)) for kind in KINDS for who in range(4)]
     right = 0
     for kind, motion, _ in studies:
         detected = beats(motion, BeatSettings.kp03())
         right += abs(detected.period / _PERIODS[kind] - 1.0) <= 0.02
-    _draw_periods(data, studies[8][1])
+    draw_periods(data, studies[8][1])
     yield Claim(
         place="Figures 2 and 3",
         statement="The periodogram of the superposed cosines peaks at the beat.",
@@ -193,10 +202,10 @@ def _cleaning(min_turn: float) -> BeatCleaning:
 def figure_4(data: Data) -> Iterator[Claim]:
     """Share of candidates within a quarter of the period around the reference beats."""
     shares: dict[float, list[float]] = {MIN_TURN: [], 0.0: []}
-    for kind in _KINDS:
+    for kind in KINDS:
         for who in range(4):
             for least, values in shares.items():
-                detected = beats(_study(kind, who)[0], BeatSettings.kp03(cleaning=_cleaning(least)))
+                detected = beats(study(kind, who)[0], BeatSettings.kp03(cleaning=_cleaning(least)))
                 values.append(float(np.mean(np.abs(_phases(detected)) < np.pi / 2.0)))
     yield Claim(
         place="Figure 4",
@@ -219,15 +228,15 @@ def figure_4(data: Data) -> Iterator[Claim]:
 def figure_6(data: Data) -> Iterator[Claim]:
     """Beat errors in frames for motions with known beats; extra beats are counted."""
     rows, scores = [], {}
-    for kind, motions in _figure_6_motions(data).items():
+    for kind, motions in figure_6_motions(data).items():
         for way, (title, options) in WAYS.items():
             errors, extra = [], 0
             for motion, truth, free_phase in motions:
                 detected = beats(motion, options).times
                 if free_phase:  # the ends have only part of their window
-                    detected, truth = detected - _constant(detected, truth), truth[1:-1]
-                errors.append(_errors(detected, truth))
-                extra += _extra(detected, truth)
+                    detected, truth = detected - constant_phase(detected, truth), truth[1:-1]
+                errors.append(beat_errors(detected, truth))
+                extra += extra_beats(detected, truth)
             off = np.concatenate(errors)
             scores[kind, way] = {
                 "mean": float(np.abs(off).mean()), "variance": float(off.var()),
@@ -238,7 +247,7 @@ def figure_6(data: Data) -> Iterator[Claim]:
                 kind, title, f"{np.abs(off).mean():.2f}", f"{off.var():.2f}",
                 f"{100 * np.mean(np.abs(np.rint(off)) <= 1):.0f} %", extra,
             ))  # fmt: skip
-    _draw_figure_6(data)
+    draw_figure_6(data)
     table = (
         ("motion", "method", "mean error", "variance", "within one frame", "extra beats"),
         rows,
@@ -335,7 +344,7 @@ def section_4(data: Data) -> Iterator[Claim]:
             ),
         )
     steps = _learned(takes, meter=4, mirror=True)
-    _draw_graph(data, steps)
+    draw_graph(data, steps)
     yield Claim(
         place="Figure 5",
         statement="Every node of the movement transition graph has a successor.",
@@ -430,7 +439,7 @@ def figure_5(data: Data) -> Iterator[Claim]:
     same = groups.labels[:, None] == groups.labels[None]
     np.fill_diagonal(same, False)
     other = groups.labels[:, None] != groups.labels[None]
-    _draw_takes(data, steps, groups.labels)
+    draw_takes(data, steps, groups.labels)
     yield Claim(
         place="Figure 5",
         statement="Similar movements are classified into the same group.",
@@ -506,7 +515,7 @@ def figure_7(data: Data) -> Iterator[Claim]:
             rows.append((name, way, f"{100 * made.landings().share:.0f} %",
                          f"{100 * score.recall:.0f} %", score.extra))  # fmt: skip
             drawn[name, way] = made, made.landings()
-    _draw_synced(data, drawn["built-in dances", "aligned"][0],
+    draw_synced(data, drawn["built-in dances", "aligned"][0],
                  drawn["built-in dances", "not aligned"][0])  # fmt: skip
     for name in sets:
         paper, aligned, free = (drawn[name, way][1] for way in _SYNCED)
@@ -685,13 +694,12 @@ def loudness_and_energy(made: Dance, song: Music) -> float:
     return float(np.corrcoef(energy, bars)[0, 1])
 
 
-# --- motions ------------------------------------------------------------------------------------
+# --- notes ------------------------------------------------------------------------------------
 
 _SIMPLE = 0.03  # tolerance of a period, as a fraction
 # Share of the periods from 0.1 to 1.5 s, by their logarithm, that are within the tolerance of the
 # step or of half or twice the step.
 _SIMPLE_BY_CHANCE = round(3 * 2 * _SIMPLE / np.log(1.5 / 0.1), 2)
-_KINDS = ("regular", "perturbed", "dance")
 _PERIODS = {"regular": 0.5, "perturbed": 0.5, "dance": 0.4}
 _MOTIONS = {
     "walk": "cycles of two built-in and three CMU walks, 900 frames, 15 per beat",
@@ -720,112 +728,6 @@ _SYNCED: dict[str, dict[str, Any]] = {
 }
 
 
-@cache
-def _study(kind: str, performer: int, seed: int = 0) -> tuple[Motion, tuple[float, ...]]:
-    seconds = 23.8 if kind == "dance" else 30.0
-    return beat_study(kind, performer=performer, seed=seed, seconds=seconds)
-
-
-def _figure_6_motions(data: Data) -> dict[str, list[tuple[Motion, Array, bool]]]:
-    walks = [demo.clip("walk", performer=who) for who in (0, 2)]
-    if data.cmu is not None:
-        walks += [data.cmu[name] for name in ("35_01", "39_01", "16_15")]
-    out: dict[str, list[tuple[Motion, Array, bool]]] = {
-        "walk": [(*walk_study(walk), True) for walk in walks]
-    }
-    for name, jitter in (("perturbed walk", 0.075), ("walk, 15 % either way", 0.15)):
-        out[name] = [
-            (*walk_study(walk, jitter=jitter, seed=s), True) for walk in walks for s in range(4)
-        ]
-    for kind in _KINDS:
-        made = [_study(kind, who, seed) for who in range(4) for seed in (0, 1)]
-        name = kind if kind == "dance" else f"{kind} dance"
-        out[name] = [(motion, np.array(truth), False) for motion, truth in made]
-    return out
-
-
-def walk_study(
-    walk: Motion, *, jitter: float = 0.0, seed: int = 0, beats: int = 60, period: float = 0.5
-) -> tuple[Motion, Array]:
-    """Repeat one cycle of a walk with changes of direction on the beats; return it and its beats.
-
-    Every beat is displaced by up to `jitter` times the period.
-    """
-    start, cycle, change = changes_of_direction(walk)
-    rng = np.random.default_rng(seed)
-    truth = period * (0.5 + np.arange(beats))
-    truth = truth + period * rng.uniform(-jitter, jitter, beats)
-    marks = np.arange(beats, dtype=float)
-    at = np.arange(int(beats * period * _RATE)) / _RATE
-    gaps = np.diff(truth)
-    phase = np.interp(at, truth, marks)
-    phase = np.where(at < truth[0], (at - truth[0]) / gaps[0], phase)
-    phase = np.where(at > truth[-1], marks[-1] + (at - truth[-1]) / gaps[-1], phase)
-    motion = sampled(walk, start + (change + 0.5 * phase * cycle) % cycle)
-    still = np.tile(motion.root.mean(axis=0), (len(motion), 1))
-    return replace(motion, root=still, fps=_RATE, name="walk cycle"), truth
-
-
-def changes_of_direction(walk: Motion) -> tuple[int, int, float]:
-    """Start and length of a cycle of a walk, and the mean phase of its changes of direction.
-
-    All are in frames. The phase is that of two changes per cycle, by the circular mean of the zero
-    crossings of all angular velocities.
-    """
-    down = landings(walk.contacts().standing("left"))
-    number = max(int(np.abs(down - 0.5 * len(walk)).argmin()) - 1, 0)
-    start, cycle = int(down[number]), int(down[number + 1] - down[number])
-    repeated = sampled(walk, start + (np.arange(20 * cycle) % cycle).astype(float))
-    frames = beats(repeated, WAYS["paper"][1]).candidates.times * walk.fps
-    turn = np.angle(np.mean(np.exp(4j * np.pi * frames / cycle))) / (4.0 * np.pi)
-    return start, cycle, float(turn * cycle % (0.5 * cycle))
-
-
-def barred(meter: int, *, bars: int = 8, seed: int = 0) -> Motion:
-    """A bar of random poses, one per beat, repeated with small variations."""
-    rng = np.random.default_rng(seed)
-    return _posed(_bar(meter, rng)[np.arange(bars * meter + 1) % meter], rng)
-
-
-def phrased(*, seed: int, phrases: int = 8, meter: int = 4) -> Motion:
-    """Phrases of four bars, A B A C: the bar after A depends on the bar before it."""
-    shared = np.random.default_rng(0)
-    a, b, c = (_bar(meter, shared) for _ in range(3))
-    phrase = np.concatenate([a, b, a, c] * phrases)
-    start = 2 * meter * (seed % 2)  # half of the takes start in the middle of a phrase
-    return replace(_posed(phrase[start:], np.random.default_rng(seed)), name=f"phrases {seed}")
-
-
-_BAR_ROLES = ("left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "chest", "left_hip")
-
-
-def _bar(meter: int, rng: np.random.Generator) -> Array:
-    return rng.normal(0.0, 0.5, (meter, len(_BAR_ROLES), 3))
-
-
-def _posed(poses: Array, rng: np.random.Generator, period: float = 0.5) -> Motion:
-    """A motion through poses (B, 6, 3), one per beat, with small variations."""
-    body = demo.clip("walk").skeleton
-    joints = [body.joint(body.roles[role]) for role in _BAR_ROLES]
-    poses = poses + 0.08 * rng.normal(size=poses.shape)
-    at = np.arange(int((len(poses) - 1) * period * _RATE) + 1) / _RATE / period
-    k = np.minimum(at.astype(int), len(poses) - 2)
-    share = (at - k)[:, None, None]
-    turn = poses[k] + share**2 * (3.0 - 2.0 * share) * (poses[k + 1] - poses[k])
-    rotations = np.tile(rot.IDENTITY, (len(at), len(body), 1))
-    rotations[:, joints] = rot.exp(turn)
-    return Motion(body, rotations, np.tile([0.0, 0.95, 0.0], (len(at), 1)), _RATE)
-
-
-def measured_steps(data: Data) -> dict[str, float]:
-    """Seconds per step by take, measured from the feet."""
-    import csv
-
-    assert data.folder is not None
-    with open(data.folder / "beats" / "dev.csv", encoding="utf-8") as file:
-        return {row["file"]: float(row["step_s"]) for row in csv.DictReader(file)}
-
-
 # --- measures -----------------------------------------------------------------------------------
 
 
@@ -841,26 +743,6 @@ def _phases(detected: Beats) -> Array:
     """Phase of every candidate relative to the reference beats, in radians."""
     k = np.interp(detected.candidates.times, detected.reference, np.arange(len(detected.reference)))
     return np.asarray(2.0 * np.pi * (k - np.rint(k)))
-
-
-def _errors(detected: Array, truth: Array) -> Array:
-    """Signed error of the beat nearest to each known beat, in frames."""
-    truth = np.asarray(truth)
-    return _RATE * (detected[np.abs(detected[None] - truth[:, None]).argmin(axis=1)] - truth)
-
-
-def _extra(detected: Array, truth: Array) -> int:
-    """Number of beats, from half a period before the first to after the last, beyond the known."""
-    half = 0.5 * float(np.median(np.diff(truth)))
-    inside = (detected > truth[0] - half) & (detected < truth[-1] + half)
-    return max(int(np.sum(inside)) - len(truth), 0)
-
-
-def _constant(detected: Array, truth: Array) -> float:
-    """Constant phase of beats relative to known beats, in seconds, by the circular mean."""
-    gap = float(np.median(np.diff(truth)))
-    off = detected[np.abs(detected[None] - truth[:, None]).argmin(axis=1)] - truth
-    return float(np.angle(np.mean(np.exp(2j * np.pi * off / gap))) * gap / (2.0 * np.pi))
 
 
 def _range(steps: Choreography, tempo: float) -> tuple[float, float, float]:
@@ -886,125 +768,6 @@ def _song() -> Music:
     first = 0.4 + slow * np.arange(32)
     times = np.concatenate([first, first[-1] + quick * np.arange(1, 39)])
     return Music(times, 4, np.arange(0, len(times), 4), float(times[-1] + 0.5))
-
-
-# --- pictures -----------------------------------------------------------------------------------
-
-
-def _draw_periods(data: Data, motion: Motion) -> None:
-    """Figures 2 and 3: cosines of one joint and of all joints, reference beats, and spectra."""
-    from matplotlib.figure import Figure
-
-    every = beats(motion, BeatSettings.kp03())
-    joint = motion.skeleton.joint(motion.skeleton.roles["left_elbow"])
-    mine = every.candidates.signals // 3 == joint
-    elbow = replace(
-        every.candidates, times=every.candidates.times[mine], sizes=every.candidates.sizes[mine],
-        weights=every.candidates.weights[mine], signals=every.candidates.signals[mine],
-    )  # fmt: skip
-    sheet = Figure(figsize=(11.0, 4.0), layout="constrained")
-    panels = sheet.subplots(2, 2, width_ratios=(3.0, 1.0))
-    for row, (name, candidates) in enumerate(
-        {"left elbow": elbow, "all joints": every.candidates}.items()
-    ):
-        signal = superposed(candidates)
-        at = np.arange(len(signal)) / 60.0
-        left, right = panels[row]
-        left.plot(at, signal, color=BLUE, lw=0.9)
-        for beat in every.reference:
-            left.axvline(beat, color=RED, lw=0.7)
-        left.set_xlim(0.0, 8.0)
-        left.set_title(f"cosines of the candidates: {name}", loc="left", size=9, color=TEXT)
-        frequencies, power = periodogram(signal)
-        right.plot(frequencies, power, color=BLUE, lw=0.9)
-        right.axvline(1.0 / every.period, color=RED, lw=0.7)
-        right.set_xlim(0.0, 6.0)
-        right.set_title("power", loc="left", size=9, color=TEXT)
-        for axes in (left, right):
-            axes.set_yticks([])
-            axes.tick_params(labelsize=7, colors=FAINT)
-            axes.spines[["top", "right", "left"]].set_visible(False)
-    panels[1][0].set_xlabel("seconds; red: reference beats", size=8, color=FAINT)
-    panels[1][1].set_xlabel("hertz", size=8, color=FAINT)
-    sheet.savefig(data.figure("papers-kp03-periods.png"), dpi=85)
-
-
-def _draw_figure_6(data: Data) -> None:
-    from matplotlib.figure import Figure
-
-    walk = demo.clip("walk", performer=0) if data.cmu is None else data.cmu["35_01"]
-    shown = {
-        "regular walk": (*walk_study(walk), True),
-        "perturbed walk": (*walk_study(walk, jitter=0.075), True),
-        "dance": (*_study("dance", 0), False),
-    }
-    sheet = Figure(figsize=(12.0, 4.4), layout="constrained")
-    panels = sheet.subplots(2, 3, sharey=True)
-    for column, (name, (motion, truth, free)) in enumerate(shown.items()):
-        for row, way in enumerate(("paper", "ours")):
-            detected = beats(motion, WAYS[way][1]).times
-            detected = detected - (_constant(detected, np.array(truth)) if free else 0.0)
-            off = _errors(detected, np.array(truth[1:-1] if free else truth))
-            axes = panels[row][column]
-            axes.bar(np.arange(1, len(off) + 1), off, color=BLUE)
-            axes.axhline(0.0, color=TEXT, lw=0.8)
-            axes.set_ylim(-2.0, 2.0)
-            text = (
-                f"{name}, {WAYS[way][0]}\n"
-                f"mean error {np.abs(off).mean():.2f}, variance {off.var():.2f}"
-            )
-            axes.set_title(text, loc="left", size=8, color=TEXT)
-            axes.tick_params(labelsize=7, colors=FAINT)
-            axes.spines[["top", "right"]].set_visible(False)
-    panels[0][0].set_ylabel("error (frames)", size=8)
-    panels[1][0].set_ylabel("error (frames)", size=8)
-    sheet.savefig(data.figure("papers-kp03-beats.png"), dpi=85)
-
-
-def _draw_graph(data: Data, steps: Choreography) -> None:
-    from motionloom.plots.rhythm import write_transition_graph
-
-    write_transition_graph(steps.graph, data.figure("papers-kp03-graph.png"), dpi=70)
-
-
-def _draw_takes(data: Data, steps: Choreography, labels: NDArray[np.int64]) -> None:
-    """Figure 5: movements of each take over time, colored by group."""
-    from matplotlib import colormaps
-    from matplotlib.figure import Figure
-
-    names = list(dict.fromkeys(movement.source[0] for movement in steps.movements))
-    colors = colormaps["tab20"]
-    sheet = Figure(figsize=(9.0, 0.6 + 0.45 * len(names)), layout="constrained")
-    axes = sheet.subplots()
-    for movement, label in zip(steps.movements, labels.tolist(), strict=True):
-        first, last = movement.beats[0] / _RATE, movement.beats[steps.meter] / _RATE
-        row = names.index(movement.source[0])
-        axes.barh(row, last - first, left=first, color=colors(label % 20), ec="white", height=0.8)
-        axes.text(0.5 * (first + last), row, str(label + 1), ha="center", va="center", size=7)
-    axes.set_yticks(range(len(names)), names, size=8, color=TEXT)
-    axes.invert_yaxis()
-    axes.set_xlabel("seconds; numbers and colors: groups", size=8, color=FAINT)
-    axes.tick_params(labelsize=7, colors=FAINT)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    sheet.savefig(data.figure("papers-kp03-takes.png"), dpi=85)
-
-
-def _draw_synced(data: Data, synced: Dance, free: Dance) -> None:
-    from matplotlib.figure import Figure
-
-    song = synced.music
-    sheet = Figure(figsize=(9.0, 2.6), layout="constrained")
-    axes = sheet.subplots()
-    for made, color, name in ((free, GOLD, "not aligned"), (synced, BLUE, "aligned")):
-        detected = made.found_beats()
-        off = _errors(detected, song.beats)
-        axes.plot(song.beats, off, "o-", ms=3.5, lw=0.8, color=color, label=name)
-    axes.axhline(0.0, color=TEXT, lw=0.6)
-    axes.set_xlabel("seconds", size=8, color=TEXT)
-    axes.set_ylabel("frames from the\nbeat of the music", size=8, color=TEXT)
-    axes.legend(frameon=False, ncols=2, fontsize=8, loc="lower left")
-    axes.spines[["top", "right"]].set_visible(False)
-    sheet.savefig(data.figure("papers-kp03-synced.png"), dpi=85)
 
 
 def _crowds() -> tuple[Part, ...]:

@@ -173,7 +173,7 @@ def test_a_wrong_option_is_refused_before_the_work(line, folder, monkeypatch):
 
 
 # Commands without slow work, or whose only slow work is reading the one file they are given.
-QUICK = {"info", "undo", "verify", "trust", "studio", "demo", "cluster", "warm-up"}
+QUICK = {"info", "undo", "verify", "trust", "studio", "demo", "agent", "cluster", "warm-up"}
 
 
 def test_every_command_with_slow_work_is_tested():
@@ -184,7 +184,7 @@ def test_every_output_file_is_checked_before_the_work():
     # Folders are created, and these commands check their output together with other arguments.
     folders = {"--export", "--bvh", "--fix"}
     together = {("graph", "-o"), ("match", "-o"), ("clean", "-o"), ("convert", "-o"),
-                ("evaluate", "-o")}  # fmt: skip
+                ("evaluate", "-o"), ("agent", "-o")}  # fmt: skip
     with click.Context(app) as context:
         for name in COMMANDS:
             for option in _output_options(app.get_command(context, name)):

@@ -14,6 +14,7 @@ from motionloom.cli.library.clean import clean
 from motionloom.errors import InvalidInput
 
 run = partial(invoked, command("clean", clean))
+FEET = ("--repairs", "feet")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def takes(tmp_path_factory):
 
 
 def test_a_file_is_cleaned_and_its_slide_printed(takes, tmp_path):
-    done = run(takes / "walk.bvh", "-o", tmp_path / "clean.bvh")
+    done = run(takes / "walk.bvh", "-o", tmp_path / "clean.bvh", *FEET)
     assert done.exit_code == 0
     assert "cm" in done.stdout
     assert "walk" in done.stdout
@@ -36,7 +37,7 @@ def test_a_file_is_cleaned_and_its_slide_printed(takes, tmp_path):
 
 
 def test_json_holds_the_slide_before_and_after(takes, tmp_path):
-    done = run(takes / "walk.bvh", "-o", tmp_path / "clean.bvh", "--json")
+    done = run(takes / "walk.bvh", "-o", tmp_path / "clean.bvh", "--json", *FEET)
     facts = json.loads(done.stdout)
     (row,) = facts["motions"]
     assert facts["failed"] == []
@@ -107,7 +108,7 @@ def test_skating_contacts_are_counted_and_can_be_left_alone(takes, tmp_path):
     far = walk.root.copy()
     far[:, [0, 2]] *= 1.4
     replace(walk, root=far).save(tmp_path / "far.bvh")
-    done = run(tmp_path / "far.bvh", "-o", tmp_path / "out.bvh", "--json")
+    done = run(tmp_path / "far.bvh", "-o", tmp_path / "out.bvh", "--json", *FEET)
     (row,) = json.loads(done.stdout)["motions"]
     assert row["skating_contacts"] > 5
     assert row["speed_before_cm_s"] > 20.0 and row["speed_after_cm_s"] < 3.0

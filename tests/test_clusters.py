@@ -87,3 +87,82 @@ def test_the_command_prints_clusters(lib):
     assert {"name", "kind", "motions", "seconds", "spread", "rhythmic"} == set(rows[0])
     said = ran("clusters", lib.path, "--workers", "1")
     assert "kick right" in said.stdout and "clusters of 9 motions" in said.stderr
+
+
+def test_progress_counts_three_steps_per_take_also_if_everything_is_stored(lib):
+    for _ in range(2):
+        steps = []
+        lib.clusters(workers=1, progress=steps.append)
+        assert sum(steps) == 3 * len(lib)
+
+
+def test_each_pair_of_takes_is_compared_once(tmp_path, monkeypatch):
+    from motionloom.search.clips.statistics import StatisticsMeasure
+
+    names = sum(KINDS.values(), [])
+    grown = ml.Library.create(tmp_path / "grown.loom")
+    for name in names[:-2]:
+        grown.add_motion(ml.demo.clip(name), name=name)
+    compared = []
+    rows = StatisticsMeasure.matrix_rows
+
+    def counting(self, clips, first, last):
+        compared.append(last - first)
+        return rows(self, clips, first, last)
+
+    monkeypatch.setattr(StatisticsMeasure, "matrix_rows", counting)
+    grown.clusters(workers=1)
+    grown.clusters(workers=1, fineness=0.3)
+    assert sum(compared) == len(names) - 2
+    grown.remove(names[1])
+    for name in names[-2:]:
+        grown.add_motion(ml.demo.clip(name), name=name)
+    again = grown.clusters(workers=1)
+    assert sum(compared) == len(names)
+    fresh = ml.Library.create(tmp_path / "fresh.loom")
+    for name in grown.names:
+        fresh.add_motion(ml.demo.clip(name), name=name)
+    assert again == fresh.clusters(workers=1)
+
+
+def test_the_rhythm_of_a_take_is_detected_once(tmp_path, monkeypatch):
+    from motionloom.dance.motion_beats import manual_beats
+
+    analyzed = []
+    analyze = manual_beats.analyze_beats
+
+    def counting(motions, settings):
+        analyzed.extend(motion.name for motion in motions)
+        return analyze(motions, settings)
+
+    monkeypatch.setattr(manual_beats, "analyze_beats", counting)
+    path = tmp_path / "takes.loom"
+    with ml.Library.create(path) as lib:
+        for name in ("walk", "dance_groove", "sit_stand"):
+            lib.add_motion(ml.demo.clip(name), name=name)
+        first = lib.beats.tempos()
+    with ml.Library(path) as lib:
+        assert lib.beats.tempos() == first
+        assert lib.beats.is_rhythmic("dance_groove") and not lib.beats.is_rhythmic("sit_stand")
+        lib.clusters(workers=1)
+        assert sorted(analyzed) == sorted(lib.names)
+        assert first["dance_groove"] == pytest.approx(lib.beats["dance_groove"].bpm)
+        lib.beats.set("walk", bpm=50.0)
+        assert lib.beats.tempos(["walk"])["walk"] == pytest.approx(50.0)
+
+
+def test_tempos_are_kept_if_the_search_is_stopped(tmp_path, monkeypatch):
+    from motionloom.dance.motion_beats import stored_tempos
+
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    for name in ("walk", "dance_groove"):
+        lib.add_motion(ml.demo.clip(name), name=name)
+
+    def stop(steps):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lib.beats.tempos(progress=stop)
+    assert len(stored_tempos._stored(lib.store)) == 1
+    lib.artifacts.save("tempos", "detected", {"version": 1, "tempos": {"a": "fast"}})
+    assert stored_tempos._stored(lib.store) == {}  # damaged: detected again

@@ -1,8 +1,7 @@
 """Matching databases as files of other programs, read back by readers that share no code."""
 
-import ast
+import json
 import sys
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +12,6 @@ from scipy.spatial.transform import Rotation
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.motion_matching import MatchingSettings, matching_database
-from motionloom.motion_matching.exports import engines
 from motionloom.motion_matching.exports.databases import PARENTS, ROLES
 
 
@@ -43,7 +41,7 @@ def world(places, turns, parents, left_handed=False):
 
 
 def test_orangeduck_files_have_the_same_poses_and_features(database, tmp_path):
-    files = database.export(tmp_path, "orangeduck")
+    files = database.export(tmp_path, "orangeduck").files
     assert [file.name for file in files] == ["database.bin", "features.bin"]
     read = naive.orangeduck_database(files[0])
     assert read["parents"] == list(PARENTS) and len(read["positions"][0]) == 23
@@ -73,7 +71,7 @@ def test_orangeduck_needs_60_frames_per_second(walk, tmp_path):
 
 
 def test_unity_files_are_the_mirror_image_of_the_poses(database, tmp_path):
-    files = database.export(tmp_path, "unity")
+    files = database.export(tmp_path, "unity", mesh="none").files[-3:]
     joints = naive.unity_skeleton(files[0])
     skeleton = database.skeleton
     assert [name for name, *_ in joints] == ["SimulationBone", *skeleton.names]
@@ -104,66 +102,58 @@ def test_unity_files_are_the_mirror_image_of_the_poses(database, tmp_path):
     np.testing.assert_allclose(plain[:, 13], database.features[:, 1], atol=1e-4)  # height
 
 
-@pytest.mark.parametrize("suffix", ["glb", "fbx"])
-def test_takes_with_a_root_bone_look_the_same(database, tmp_path, suffix):
-    if suffix == "fbx":
-        pytest.importorskip("ufbx")
-    files = database.export(tmp_path, suffix)
-    assert files[-1].name == "import_into_unreal.py"
-    ast.parse(files[-1].read_text())
-    assert all(f"'{file.name}'" in files[-1].read_text() for file in files[:-1])
-    whole = ml.load(files[0], keep_carrier=True)
-    names = list(whole.skeleton.names)
-    assert names[0] == "root"
-    np.testing.assert_allclose(whole.positions()[:, 0, 1], 0.0, atol=1e-5)
-    expected = database.motion(database.ranges[0]).positions()
-    joints = [names.index(name) for name in database.skeleton.names]
-    np.testing.assert_allclose(whole.positions()[:, joints], expected, atol=1e-3)
-
-
-def test_every_take_has_its_own_file_on_every_system(tmp_path, monkeypatch):
-    names = ("a/walk", "a_walk", "a walk", "A_Walk", "CON", "...", "kick")
-    parts = [SimpleNamespace(name=name, mirrored=False) for name in names]
-    pose = ml.demo.clip("walk")[:1]
-    monkeypatch.setattr(
-        engines, "with_root_bone", lambda database, part: replace(pose, name=part.name)
-    )
-    files = engines.write_engine(SimpleNamespace(ranges=parts), tmp_path)[:-1]
-    assert sorted(path.name for path in tmp_path.glob("*.glb")) == sorted(f.name for f in files)
-    assert len({file.name.casefold() for file in files}) == len(names)
-    stems = [file.stem for file in files]
-    assert stems[:5] == ["a_walk", "a_walk_2", "a_walk_3", "A_Walk_4", "_CON"]
-    script = (tmp_path / engines.SCRIPT).read_text()
-    assert all(f"{file.name!r}," in script for file in files)
-
-
 def test_unknown_formats_and_invalid_folders_are_rejected(database, tmp_path):
-    with pytest.raises(InvalidInput, match="one of orangeduck, unity, glb, fbx; got 'maya'"):
+    with pytest.raises(InvalidInput, match="one of godot, unity, unreal, glb, .* got 'maya'"):
         database.export(tmp_path, "maya")
+    with pytest.raises(InvalidInput, match="contain no meshes, so they have no option mesh"):
+        database.export(tmp_path, "orangeduck", mesh="low")
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(InvalidInput, match="file is not a folder"):
         database.export(file, "unity")
 
 
+def test_features_are_stored_with_their_rows(database, tmp_path):
+    database.export(tmp_path, "glb", mesh="none")
+    raw = (tmp_path / "matching.bin").read_bytes()
+    assert raw[:4] == b"MLMM"
+    version, rows, columns, width = np.frombuffer(raw, "<u4", 4, 4)
+    assert (version, rows, columns, width) == (1, len(database), 27, 2)
+    offset, scale = np.frombuffer(raw, "<f4", 54, 20).reshape(2, 27)
+    flags = np.frombuffer(raw, np.uint8, rows, 236)
+    features = np.frombuffer(raw, "<f2", rows * 27, 236 + (rows + 3) // 4 * 4)
+    plain = features.reshape(rows, 27).astype(np.float64) * scale + offset
+    np.testing.assert_allclose(plain, database.features, atol=0.004)
+    np.testing.assert_array_equal(flags == 1, database.searchable & (database.gaits > 0))
+    takes = json.loads((tmp_path / "takes.json").read_text())["takes"]
+    assert takes[0]["first_row"] == 0
+    assert sum(take["frames"] for take in takes) == rows
+
+
 @pytest.mark.parametrize("version", ["5.0", "5.2", "5.5"])
 def test_the_script_for_unreal_fills_a_database(database, tmp_path, version):
     """Run against a module with the names of Unreal's documentation, and no others."""
-    files = database.export(tmp_path, "glb")
-    editor = Unreal(version)
-    code = compile(files[-1].read_text(), str(files[-1]), "exec")
+    database.export(tmp_path, "unreal", mesh="none")
+    script = tmp_path / "import_into_unreal.py"
+    takes = json.loads((tmp_path / "takes.json").read_text())["takes"]
+    editor = Unreal(version, [f"takes_{take['name']}" for take in takes])
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "unreal", editor.module)
-        exec(code, {"__name__": "__main__", "__file__": str(files[-1])})
-    takes = [str(tmp_path / file.name) for file in files[:-1]]
-    assert editor.imported == takes
+        exec(
+            compile(script.read_text(), str(script), "exec"),
+            {"__name__": "__main__", "__file__": str(script)},
+        )
+    assert editor.imported == [str(tmp_path / "takes.fbx")]
+    assert len(editor.animations) == len(takes)
+    steps = sum(len(take["footsteps"]) for take in takes)
+    assert steps and len(editor.notifies) == steps
     assert all(animation.values["enable_root_motion"] for animation in editor.animations)
-    made = editor.assets["/Game/MotionMatching/Database"]
+    made = editor.assets["/Game/Motionloom/Database"]
     assert made in editor.saved and made.values["schema"] is editor.schema
     filled = made.values.get(editor.property, [])
     if editor.property is None:
         assert "does not let Python fill a database" in editor.warnings[0]
-        assert f"the {len(takes)} animations" in editor.warnings[0]
+        assert f"the {len(takes)} animations on /Game/Skeleton" in editor.warnings[0]
     else:
         entries = [getattr(animation, "held", animation) for animation in filled]
         assert [animation.values["sequence"] for animation in entries] == editor.animations
@@ -173,21 +163,28 @@ def test_the_script_for_unreal_fills_a_database(database, tmp_path, version):
 class Unreal:
     """The part of Unreal's Python module that an import needs; calls are recorded."""
 
-    def __init__(self, version):
+    def __init__(self, version, animations):
+        self._names, self.notifies = animations, []
         self.property = {"5.0": "sequences", "5.2": "animation_assets", "5.5": None}[version]
         self.imported, self.animations, self.saved, self.warnings = [], [], [], []
         names = {
             "AssetImportTask": {
                 "filename", "destination_path", "automated", "replace_existing", "save",
-                "imported_object_paths",
+                "imported_object_paths", "options",
             },
+            "FbxImportUI": {
+                "automated_import_should_detect_type", "import_as_skeletal", "import_mesh",
+                "import_animations", "import_materials", "import_textures", "create_physics_asset",
+                "mesh_type_to_import", "skeleton",
+            },
+            "Skeleton": set(),
             "AnimSequence": {"enable_root_motion"},
             "PoseSearchDatabaseSequence": {"sequence", "sampling_range", "mirror_option"},
             "PoseSearchDatabase": {"schema", *([self.property] if self.property else [])},
         }  # fmt: skip
         kinds = {name: editor_object(name, attributes) for name, attributes in names.items()}
         self.schema = object()
-        self.assets = {"/Game/MotionMatching/Schema": self.schema}
+        self.assets = {"/Game/Motionloom/Schema": self.schema}
         tools = SimpleNamespace(import_asset_tasks=self._import, create_asset=self._create)
         library = SimpleNamespace(
             does_asset_exist=lambda path: path in self.assets, save_loaded_asset=self.saved.append
@@ -196,6 +193,13 @@ class Unreal:
             **kinds,
             AssetToolsHelpers=SimpleNamespace(get_asset_tools=lambda: tools),
             EditorAssetLibrary=library,
+            FBXImportType=SimpleNamespace(FBXIT_SKELETAL_MESH=1),
+            AnimNotify=object,
+            AnimationLibrary=SimpleNamespace(
+                remove_animation_notify_track=lambda animation, track: None,
+                add_animation_notify_track=lambda animation, track: None,
+                add_animation_notify_event=lambda *given: self.notifies.append(given),
+            ),
             load_asset=self.assets.get,
             log=lambda text: None,
             log_warning=self.warnings.append,
@@ -208,10 +212,16 @@ class Unreal:
     def _import(self, tasks):
         for task in tasks:
             self.imported.append(task.values["filename"])
-            path = f"{task.values['destination_path']}/{len(self.imported)}"
-            self.assets[path] = self.module.AnimSequence()
-            self.animations.append(self.assets[path])
-            task.values["imported_object_paths"] = [path]
+            assert "skeleton" not in task.values["options"].values
+            paths = []
+            for name in self._names:
+                paths.append(f"{task.values['destination_path']}/{name}")
+                animation = self.assets[paths[-1]] = self.module.AnimSequence()
+                animation.get_name = lambda name=name: name
+                self.animations.append(animation)
+            paths.append(f"{task.values['destination_path']}/takes_Skeleton")
+            self.assets[paths[-1]] = self.module.Skeleton()
+            task.values["imported_object_paths"] = paths
 
     def _create(self, name, folder, kind, factory):
         assert factory is None  # Python has no factory of PoseSearch databases

@@ -101,6 +101,17 @@ def test_a_path_is_walked(address, tmp_path):
             {"segments": [{"type": "text", "prompt": "walk", "duration_frames": 10**6}]},
             "duration|most|exceed",
         ),
+        ({"timing": {"fps": 5000}}, "rate must be 1 to 240 fps"),
+        (
+            {
+                "segments": [],
+                "duration_frames": 60,
+                "constraints": [
+                    {"type": "root_path", "frames": [0, 59], "positions_xz": [[0, 0], [0, 1e7]]}
+                ],
+            },
+            "within 10 km",
+        ),
         (
             {
                 "skeleton": {
@@ -144,3 +155,17 @@ def test_an_empty_library_is_refused(tmp_path):
 
     with pytest.raises(InvalidInput, match="the library is empty"):
         LibraryModel(ml.Library.create(tmp_path / "empty.loom"))
+
+
+def test_websockets_are_refused(library):
+    import anyio
+
+    from motionloom.agents.motion_protocol import motion_app
+
+    sent = []
+
+    async def send(message):
+        sent.append(message["type"])
+
+    anyio.run(motion_app(library, TOKEN), {"type": "websocket", "headers": []}, None, send)
+    assert sent == ["websocket.close"]

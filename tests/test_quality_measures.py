@@ -17,6 +17,7 @@ from motionloom.motion.diagnostics.quality import (
     quality_report,
     repeated_steps,
 )
+from motionloom.motion.diagnostics.quality.measures import toe_drags
 from motionloom.motion.diagnostics.quality.posture import Capsules, segment_distances
 from motionloom.motion.kinematics.body import center_of_mass
 from motionloom.motion.provenance import Provenance, Source
@@ -87,13 +88,13 @@ def test_feet_that_drift_are_a_slide_and_nothing_else(walk):
     assert passed(replace(walk, root=root), walk) == {"slide"}
 
 
-def test_a_body_that_dips_goes_below_the_floor_and_nothing_else(walk):
+def test_a_body_that_dips_goes_below_the_floor_and_drags_its_toes(walk):
     contacts = walk.contacts()
     middle = [sum(contacts.intervals("left_ball")[k]) // 2 for k in range(1, 4)]
     root = walk.root.copy()
     for frame in middle:
         root[:, 1] -= 0.12 * hump(len(walk), frame + 8, frame + 12, ease=5)
-    assert passed(replace(walk, root=root), walk) == {"floor"}
+    assert passed(replace(walk, root=root), walk) == {"floor", "drag"}
 
 
 def test_an_abrupt_seam_is_the_only_issue_reported(walk):
@@ -156,9 +157,9 @@ def test_an_arm_through_the_trunk_is_the_only_issue_reported(standing):
     assert quality_report(crossed, sources=[crossed]).limb_intersection_m == 0.0
 
 
-def test_a_body_that_leans_too_far_is_out_of_balance_and_nothing_else(standing):
+def test_a_body_that_leans_too_far_is_out_of_balance_and_leaves_the_floor(standing):
     lean = leaning(standing, 0.3)
-    assert passed(lean, standing) == {"balance"}
+    assert passed(lean, standing) == {"balance", "height"}
     assert quality_report(lean, sources=[lean]).balance_m == 0.0
 
 
@@ -279,3 +280,81 @@ def test_blends_of_jumps_fall_like_jumps():
     report = Blend(register(clips, drop_unmatched=True))([0.5, 0.5]).quality
     assert report.flight_error_g < 0.15
     assert quality_report(clips[0], sources=[ml.demo.clip("walk")]).flight_error_g is None
+
+
+# --- joint ranges, toes and floors ------------------------------------------------------------
+
+
+def test_the_drag_of_toes_matches_its_definition(walk):
+    """From the end of a contact until the toe is 12 mm higher than it was during the contact."""
+    toes = {
+        side: walk.role_positions([f"{side}_toe"])[:, 0].astype(float) for side in ("left", "right")
+    }
+    contacts = walk.contacts()
+    drags = toe_drags(walk, contacts)
+    assert len(drags) > 4
+    for drag in drags:
+        toe = toes[drag.side]
+        start = next(a for a, b in contacts.intervals(f"{drag.side}_ball") if b == drag.start_frame)
+        height = sorted(toe[start : drag.start_frame, 1])[(drag.start_frame - start) // 2]
+        frame, way = drag.start_frame, 0.0
+        while toe[frame, 1] <= height + 0.012:
+            way += float(np.hypot(*(toe[frame] - toe[frame - 1])[[0, 2]]))
+            frame += 1
+        assert (drag.end_frame, drag.distance_m) == (frame, pytest.approx(way, abs=0.01))
+    march = quality_report(ml.demo.clip("march"))
+    assert march.toe_drag_m > 0.08 > 0.04 > quality_report(walk).toe_drag_m
+
+
+def test_a_twisted_head_is_beyond_its_range():
+    walk = ml.demo.clip("walk")
+    joint = walk.skeleton.joint(walk.skeleton.roles["head"])
+    rotations = walk.rotations.astype(np.float64)
+    half_turn = rot.from_axis_angle([1.0, 0.0, 0.0], np.pi)
+    rotations[60:70, joint] = rot.multiply(rotations[60:70, joint], half_turn)
+    twisted = replace(walk, rotations=rotations)
+    report = quality_report(twisted)
+    assert report.joint_range_deg > 60.0
+    assert any(warning.startswith("the head is") for warning in report.warnings)
+    assert quality_report(walk).joint_range_deg == 0.0
+    assert quality_report(twisted, sources=[twisted]).joint_range_deg == 0.0
+
+
+def test_a_limb_that_turns_about_its_bone_at_a_seam_is_found():
+    """Positions do not show it."""
+    walk = ml.demo.clip("walk")
+    joint = walk.skeleton.joint(walk.skeleton.roles["head"])
+    rotations = walk.rotations.astype(np.float64)
+    turn = rot.from_axis_angle([0.0, 1.0, 0.0], 1.0)
+    rotations[60:, joint] = rot.multiply(rotations[60:, joint], turn)
+    made = as_made(replace(walk, rotations=rotations), [60])
+    report = quality_report(made, sources=[walk])
+    assert report.seam_acceleration_ratio < 1.5 < 3.0 < report.seam_rotation_ratio
+
+
+def test_a_body_off_the_floor_of_its_sources_is_found():
+    walk = ml.demo.clip("walk")
+    report = quality_report(walk.transform(shift=(0.0, 0.04, 0.0)), sources=[walk])
+    assert report.floor_offset_m == pytest.approx(0.04, abs=0.005)
+    assert any("above or below the floors" in warning for warning in report.warnings)
+    assert quality_report(walk, sources=[walk]).floor_offset_m == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_seam_is_compared_with_its_takes_not_with_leaps_elsewhere():
+    """A toe that jerks between two walks is rough, however wild other takes are."""
+    walk, leap = ml.demo.clip("walk"), ml.demo.clip("jump_far")
+    spin = rot.from_axis_angle([1.0, 0.0, 0.0], np.linspace(0.0, 12.0 * np.pi, len(leap)))
+    turned = leap.rotations.astype(np.float64).copy()
+    turned[:, 0] = rot.multiply(turned[:, 0], spin)
+    wild = replace(leap, rotations=turned, name="flip")
+    q = walk.rotations.copy().astype(np.float64)
+    toe = walk.skeleton.names.index("LeftFoot")
+    q[70, toe] = rot.multiply(q[70, toe], rot.from_axis_angle([1.0, 0.0, 0.0], np.radians(35.0)))
+    sources = (Source("walk", 0, 70, 0, 70), Source("walk", 70, len(walk), 70, len(walk)))
+    made = replace(walk, rotations=q, name="made", provenance=Provenance(sources, (70,)))
+    calm = [replace(walk, name="walk"), replace(walk, name="again")]
+    alone, among = (quality_report(made, sources=takes) for takes in (calm, [*calm, wild]))
+    assert SourceStatistics.of([wild]).acceleration > 3 * SourceStatistics.of([walk]).acceleration
+    assert alone.seam_acceleration_ratio > 1.5
+    assert among.seam_acceleration_ratio == pytest.approx(alone.seam_acceleration_ratio, rel=0.01)
+    assert "seam" in {frame.measure for frame in among.worst if frame.passed}

@@ -152,6 +152,23 @@ BROKEN = {
         '<joint name="j" type="fixed"><parent link="b"/><child link="a"/></joint></robot>',
         "one tree",
     ),
+    "many elements": ("<mujoco>" + "<a/>" * 200_001 + "</mujoco>", "more than 200000"),
+    "many classes": (
+        "<mujoco><default>"
+        + "".join(f'<default class="c{number}"/>' for number in range(1001))
+        + "</default></mujoco>",
+        "more than 1000 default classes",
+    ),
+    "a line without a width": (
+        '<mujoco><worldbody><body><freejoint/><geom type="capsule" fromto="0 0 0 0 0 1"/></body>'
+        "</worldbody></mujoco>",
+        "has no size",
+    ),
+    "a long name": (
+        f'<mujoco><asset><mesh name="m" file="{"a" * 3000}.stl"/></asset><worldbody><body>'
+        '<freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>',
+        "no hinges",
+    ),
     "too deep": ("<mujoco>" + "<default>" * 300 + "</default>" * 300 + "</mujoco>", "nested"),
 }
 
@@ -165,6 +182,19 @@ def test_wrong_models_give_one_clear_line(case, tmp_path):
         load_robot(path)
     assert "\n" not in str(error.value)
     assert str(path) in str(error.value)
+
+
+def test_a_mesh_that_is_used_often_counts_often(model, tmp_path, monkeypatch):
+    (tmp_path / "a.stl").write_bytes(bytes(100_000))
+    geom = '<geom type="mesh" mesh="a"/>'
+    text = model.read_text().replace(
+        "<worldbody>", '<asset><mesh file="a.stl"/></asset><worldbody>'
+    )
+    path = tmp_path / "many.xml"
+    path.write_text(text.replace("<freejoint/>", "<freejoint/>" + geom * 50, 1))
+    monkeypatch.setattr("motionloom.formats.robot.draft._LARGEST_MESHES", 4_000_000)
+    with pytest.raises(ml.MotionFormatError, match="the meshes have more than"):
+        load_robot(path)
 
 
 def test_a_quadruped_is_refused(tmp_path):

@@ -163,7 +163,34 @@ def test_numbers_are_respected():
     assert find(index, "turns 180 degrees").motions[0] == "far"
 
 
-def memory_index(captions):
+def test_order_is_respected_even_if_names_contain_the_words():
+    index = memory_index(
+        {"a": ["kicks", "punches"], "b": ["punches", "kicks"], "kick": ["kicks"]}
+        | {f"punch_{n}": ["punches"] for n in range(8)}
+        | {f"walk_{n}": ["walks"] for n in range(12)},
+        named=True,
+    )
+    assert find(index, "kicks, then punches").motions[0] == "a"
+    assert find(index, "punches, then kicks").motions[0] == "b"
+
+
+def test_names_show_the_side_if_captions_do_not():
+    names = ("cartwheel_right", "cartwheel_left", "unknown")
+    index = memory_index({name: ["does a cartwheel"] for name in names}, named=True)
+    matches = find(index, "cartwheel to the left")
+    assert matches.motions == ("cartwheel_left", "unknown", "cartwheel_right")
+    assert matches[2].differs == ("right",)
+
+
+def test_walking_there_and_back_is_not_walking_backwards():
+    index = memory_index({"return": ["walks forward around to the left and back"],
+                          "backwards": ["walks backwards straight"]})  # fmt: skip
+    matches = find(index, "walks backwards")
+    assert matches.motions == ("backwards", "return") and matches[1].differs == ("forward",)
+    assert find(index, "walks back").motions[0] == "return"
+
+
+def memory_index(captions, *, named=False):
     takes = []
     for name in sorted(captions):
         events = [
@@ -172,7 +199,8 @@ def memory_index(captions):
             for k, text in enumerate(captions[name])
         ]  # fmt: skip
         said = [word for event in events for word in vocabulary.words(event.text)]
-        takes.append(IndexedTake(name, 30.0, 300, [], said, events))
+        own = vocabulary.words(name) if named else []
+        takes.append(IndexedTake(name, 30.0, 300, own, said, events))
     connection = sqlite3.connect(":memory:")
     write_takes(connection, takes)
     return TextIndex(connection, None, vocabulary.built_in_synonyms())

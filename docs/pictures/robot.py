@@ -1,7 +1,7 @@
 """Draw robot-walk.png, robot-script.png and robot-dance.png: a Unitree G1 on synthesized motions.
 
-The model comes from the package mjlab (``pip download mjlab --no-deps``), unpacked; pass the path of
-its g1.xml.
+The model comes from the package mjlab (``pip download mjlab --no-deps``), unpacked. Pass the path
+of its g1.xml.
 """
 
 import sys

@@ -23,12 +23,14 @@ from motionmcp.schemas import Joint, RootPathConstraint, TextSegment
 from motionmcp.schemas import Skeleton as RequestSkeleton
 from motionmcp.server import build_app
 
+from motionloom.agents.tool import checked_points
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import Library
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion_graph.settings import WalkSettings
 
 _MOST_SECONDS = 60.0
+_MOST_FPS = 240.0
 _MOST_JOINTS = 400
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _PAUSE = "stand"  # phrase for a segment without a prompt
@@ -79,6 +81,8 @@ class LibraryModel(Backbone):
     def generate(self, request: GenerateRequest) -> MotionResult:
         """Act the prompts, or walk along the path, on the skeleton of the request."""
         fps = request.fps(self._body.fps)
+        if not 1.0 <= fps <= _MOST_FPS:
+            raise ProtocolError("invalid_request", f"the rate must be 1 to {_MOST_FPS:g} fps")
         if request.total_frames > fps * _MOST_SECONDS:
             raise ProtocolError("invalid_request", f"at most {_MOST_SECONDS:g} s of motion")
         try:
@@ -98,7 +102,7 @@ class LibraryModel(Backbone):
     def _motion(self, request: GenerateRequest, fps: float) -> Motion:
         paths = [each for each in request.constraints if isinstance(each, RootPathConstraint)]
         if paths:
-            path = [(float(x), float(z)) for x, z in paths[0].positions_xz]
+            path = checked_points("root_path", [list(each) for each in paths[0].positions_xz])
             return self._library.motion_graph().walk(WalkSettings(path=path))
         phrases = []
         for segment in request.segments:
@@ -114,6 +118,9 @@ def motion_app(library: Library, token: str) -> Callable[..., Awaitable[None]]:
     app.openapi_url = None
 
     async def guarded(scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+            return
         if scope["type"] == "http" and not _is_allowed(dict(scope["headers"]), token):
             start = {"type": "http.response.start", "status": 401, "headers": []}
             await send(start)

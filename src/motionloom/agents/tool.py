@@ -179,7 +179,7 @@ def _value(name: str, kind: Any, value: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, Settings):
         return from_network(kind, value)
     if kind == _POINTS:
-        return _points(name, value)
+        return checked_points(name, value)
     if kind in (list[str], list[float]):
         (item,) = get_args(kind)
         if not isinstance(value, list) or len(value) > 20:
@@ -204,7 +204,14 @@ def _value(name: str, kind: Any, value: Any) -> Any:
     return value
 
 
-def _points(name: str, value: Any) -> Sequence[tuple[float, float]]:
+def checked_points(name: str, value: Any) -> Sequence[tuple[float, float]]:
+    """Return the points of a path on the floor.
+
+    Raises
+    ------
+    InvalidInput
+        If they are too many, too far away, or not pairs of numbers.
+    """
     if not isinstance(value, list) or not 2 <= len(value) <= _MOST_POINTS:
         raise InvalidInput(f"{name} must be a list of 2 to {_MOST_POINTS} points x, z")
     points = []

@@ -179,7 +179,8 @@ def blend_poses(
     times = np.ascontiguousarray(times, np.float64)
     frames, count = times.shape
     active = np.ascontiguousarray(active, np.int64)
-    shares = np.ascontiguousarray(np.broadcast_to(np.asarray(weights, np.float64), times.shape))
+    shares = np.empty(times.shape)
+    shares[...] = weights
     stands = np.zeros((frames, count, 3)) if transforms is None else transforms
     puts = np.zeros((frames, 3)) if place is None else place
     rotations = np.empty((frames, *clips.rotations.shape[1:]), np.float32)

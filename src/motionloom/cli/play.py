@@ -18,6 +18,7 @@ from motionloom.cli.terminal import (
     remark,
 )
 from motionloom.errors import InvalidInput
+from motionloom.formats.settings import GameSettings
 from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def match(
     action: Annotated[str, Argument(", ".join(_ACTIONS) + ".", metavar="ACTION")],
     settings: MatchingSettings,
     walk: Annotated[MatchingWalkSettings, Fields(hide=("dynamics",))],
+    game: Annotated[GameSettings, Fields(hide=("mesh", "max_error", "separate", "mirrored"))],
     file: Annotated[
         Path | None, Argument("fill: motion with frames to replace.", metavar="FILE")
     ] = None,
@@ -67,9 +69,9 @@ def match(
     to: Annotated[
         str,
         Option(
-            "export: file format for engines, or the database format of a program.",
+            "export: godot, unity, unreal, glb, fbx or orangeduck.",
             "--to",
-            metavar="glb|fbx|orangeduck|unity",
+            metavar="ENGINE",
         ),
     ] = "glb",
     prune: Annotated[
@@ -132,11 +134,12 @@ def match(
     elif action == "coverage" and output is not None:
         _coverage(database, output, json)
     elif action == "export" and output is not None:
-        files = database.export(output, to)
+        report = database.export(output, to, game, beats=lib.beats.events(database.takes))
         if json:
-            print_json({"files": [str(file) for file in files], **database.info()})
+            print_json({**database.info(), **report.to_json()})
             return
-        remark(f"{counted(len(files), 'file')} written to {output}")
+        remark(report.sentence())
+        remark(f"{counted(len(report.files), 'file')} written to {output}")
 
 
 def _print_info(database: MatchingDatabase, json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, open_library, writes
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def act(
         )
         return
     _print_plan(acted.plan)
+    print_quality(quality)
     remark(f"{acted.motion.duration:.1f} s written to {output}")
 
 

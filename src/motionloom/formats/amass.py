@@ -159,6 +159,8 @@ def _finger_rows(side: str) -> list[tuple[str, str, tuple[float, float, float] |
 _RATES = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate")
 _ROOM = 16_000_000  # unpacked bytes that any file may have
 _GROWTH = 200  # the same limit for larger files, per byte
+_VALUES = 2_000_000  # numbers that all arrays of any file may contain together
+_DENSITY = 8  # the same limit for larger files, per byte; captured motion has less than one
 _LIMIT = 1e5  # radians or meters; larger values are treated as errors
 # Raised by zipfile, its decompressors and the array header parser for damaged bytes.
 _DAMAGE = (
@@ -259,9 +261,10 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        refuse_folder(path, "an AMASS file")
+        refuse_folder(path, "an .npz file")
         size = path.stat().st_size
         self.room = max(_ROOM, _GROWTH * size)
+        self.left = max(_VALUES, _DENSITY * size)
         try:
             self.zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
@@ -280,6 +283,11 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self.members
+
+    def has_poses(self) -> bool:
+        """Return whether the archive contains poses of the SMPL family."""
+        whole, root, body = (self.first(names) for names in (_WHOLE, _ROOTS, _BODIES))
+        return whole is not None or (root is not None and body is not None)
 
     def first(self, names: Sequence[str]) -> str | None:
         """Return the first of these names that the archive contains."""
@@ -316,6 +324,9 @@ class Archive:
                 count = math.prod(shape)
                 if count * dtype.itemsize > info.file_size:
                     self.refuse(f"{name} has less data than its shape {shape} needs")
+                self.left -= count
+                if self.left < 0:
+                    self.refuse(f"{name} has too many numbers, {shape}, for the size of the file")
                 data = file.read(count * dtype.itemsize)
         except MotionFormatError:
             raise

@@ -125,7 +125,7 @@ def convert(
         `motionloom.formats.own_character`). Passing a motion from `load_character` as `onto` does
         the same.
     clean : bool
-        Remove foot skate first.
+        Repair the take and remove foot skate first.
     preset : {"blender", "unreal", "unity", "maya", "motionbuilder", "mixamo"}, optional
         Conventions of the program that will read the file.
     root : {"bone", "in-place"}, optional
@@ -163,7 +163,7 @@ def convert(
     if root not in (None, *ROOTS):
         raise InvalidInput(f"root must be one of {', '.join(ROOTS)}; got {root!r}")
     if clean:
-        motion = motion.clean_feet()
+        motion = motion.clean().clean_feet()
     quality = None
     if onto is not None:
         motion = motion.retarget(onto)

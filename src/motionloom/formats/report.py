@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from motionloom.formats.inference import facing
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import body_height
+from motionloom.motion.roles.fingers import finger_roles
+
+if TYPE_CHECKING:
+    from motionloom.motion.diagnostics.measurements import BallHeights
 
 
 def motion_facts(motion: Motion) -> dict[str, Any]:
@@ -31,12 +36,18 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
         "unit_reason": origin.unit_reason,
         "height_m": body_height(motion.skeleton),
         "up": origin.up,
+        "layout": origin.layout or None,
+        "scene": origin.scene or None,
         "facing": facing(motion),
         "tpose_frame": origin.tpose_frame,
         "carrier": None if origin.carrier is None else origin.carrier.to_json(),
         "joint_names": list(motion.skeleton.names),
         "end_sites": list(motion.skeleton.end_names),
         "roles": assignment.roles,
+        "fingers": {
+            role: motion.skeleton.names[joint]
+            for role, joint in finger_roles(motion.skeleton).items()
+        },
         "role_scheme": assignment.scheme,
         "role_confidence": dict(assignment.confidence),
         "missing_roles": list(assignment.missing),
@@ -45,7 +56,9 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
     }
 
 
-def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
+def diagnostic_report(
+    motion: Motion, file: str, *, heights: BallHeights | None = None
+) -> dict[str, Any]:
     """Return facts about a motion: measurements, foot contacts and issues.
 
     Parameters
@@ -54,6 +67,8 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
         Motion to examine.
     file : str
         Name of the motion in the report.
+    heights : BallHeights, optional
+        Collects at which height feet stand; see `add_height_errors`.
 
     Examples
     --------
@@ -69,6 +84,9 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
     measured = Measurements(motion)
     issues = find_issues(motion, measured=measured)
     contacts = measured.contacts
+    stands = contacts is not None and measured.on_feet
+    if heights is not None:
+        heights.add(measured)
     slide = foot_slide(motion, contacts) if contacts else None
     alarms = [issue.message for issue in issues if issue.severity != "info"]
     return {
@@ -76,6 +94,7 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
         **facts,
         "position_channels": _position_channels(motion),
         "floor_m": contacts.floor if contacts else None,
+        "ball_height_m": measured.ball_level if stands else None,
         "foot_slide_m": slide.per_contact_m if slide else None,
         "contacts": _contacts(contacts) if contacts else None,
         "jump_frames": measured.jump_frames.tolist(),
@@ -83,6 +102,29 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
         "warnings": alarms + [w for w in facts["warnings"] if w not in alarms],
         "findings": [vars(issue) for issue in issues],
     }
+
+
+def add_height_errors(
+    reports: Sequence[dict[str, Any]], motions: Sequence[Motion], heights: BallHeights
+) -> None:
+    """Add an issue to the reports of motions that float or sink compared with others of their rig.
+
+    The motions need no frames.
+    """
+    from motionloom.motion.diagnostics.issues import off_the_floor
+    from motionloom.motion.diagnostics.measurements import height_error
+
+    for report, motion in zip(reports, motions, strict=True):
+        usual, own = heights.of(motion), report["ball_height_m"]
+        report["findings"] = [f for f in report["findings"] if not _mild(f) or usual is None]
+        reported = any(finding["code"] == "floor" for finding in report["findings"])
+        error = None if own is None or usual is None else height_error(own, usual)
+        if error is not None and not reported:
+            report["findings"].append(vars(off_the_floor(error)))
+
+
+def _mild(finding: dict[str, Any]) -> bool:
+    return bool(finding["code"] == "floor" and finding["severity"] == "info")
 
 
 def _position_channels(motion: Motion) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from motionloom.dance.settings import BeatSettings
-from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.errors import InvalidInput
 from motionloom.settings import takes
 from motionloom.store.ingest.labels import checked_labels
 
@@ -229,10 +229,43 @@ class BeatCollection:
 
     def is_rhythmic(self, take: str) -> bool:
         """Return whether a take is rhythmic; False if it is too short or lacks feet."""
-        try:
-            return self[take].rhythmic
-        except MotionloomError:
-            return False
+        return self.tempos([take])[take] is not None
+
+    def tempos(
+        self, takes: Iterable[str] | None = None, *, progress: Progress | None = None
+    ) -> dict[str, float | None]:
+        """Return the tempo of each take in beats per minute; None if it is not rhythmic.
+
+        Tempos are stored with the library, so each take is analyzed only once.
+
+        Parameters
+        ----------
+        takes : iterable of str, optional
+            Default: all takes.
+        progress : callable, optional
+            Called with 1 for every take.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+        >>> lib.add_motion(ml.demo.clip("kick_front_mid_right"), name="kick")
+        >>> {take: tempo is not None for take, tempo in lib.beats.tempos().items()}
+        {'groove': True, 'kick': False}
+        """
+        from motionloom.dance.motion_beats.stored_tempos import stored_tempos
+
+        return stored_tempos(self._store, self._store.names if takes is None else takes, progress)
+
+    def events(self, takes: Sequence[str]) -> dict[str, list[float]]:
+        """Return the times of the beats of takes in seconds; takes without rhythm are absent."""
+        times = {}
+        for name in takes:
+            if self.is_rhythmic(name):
+                times[name] = [float(time) for time in self[name].times]
+        return times
 
     def manual(self) -> dict[str, GivenBeats]:
         """Return the beats, tempos and partners saved with `set`, by take."""

@@ -92,6 +92,7 @@ def write_files(
     cut: str | None = None,
     preset: str | None = None,
     root: str | None = None,
+    fps: float | None = None,
 ) -> list[Path]:
     """Write one file per motion, or per part of a motion, and ``labels.csv`` into a new folder.
 
@@ -107,18 +108,18 @@ def write_files(
         raise InvalidInput(f"cut must be one of {', '.join(CUTS)}; got {cut!r}")
     stems: set[str] = set()
     rows = []
-    with _new_folder(folder) as scratch:
+    with new_folder(folder) as scratch:
         for name in names:
             whole = library[name]
-            for start, end, title in _parts(library, whole, name, cut):
+            for start, end, title in motion_parts(library, whole, name, cut):
                 stem = unique_stem(title, stems)
                 path = scratch / f"{stem}.{suffix}"
-                motion = convert(whole[start:end], preset=preset, root=root)
+                motion = convert(whole[start:end], fps=fps, preset=preset, root=root)
                 save(motion, path, **save_options(path, preset=preset))
                 rows += [LabelRow(stem, text) for text in library.labels(name)]
                 rows += [
                     LabelRow(stem, text, first / whole.fps, last / whole.fps)
-                    for first, last, text in _inside(library, name, start, end)
+                    for first, last, text in labels_inside(library, name, start, end)
                 ]
             if progress is not None:
                 progress(1)
@@ -126,7 +127,7 @@ def write_files(
     return _files(folder)
 
 
-def _parts(
+def motion_parts(
     library: Store, motion: Motion, name: str, cut: str | None
 ) -> list[tuple[int, int, str]]:
     """Return the first frame, end frame and file name of each part of a motion.
@@ -173,7 +174,7 @@ def moving_parts(motion: Motion) -> list[tuple[int, int]]:
     ] or [(0, len(places))]
 
 
-def _inside(library: Store, name: str, start: int, end: int) -> list[tuple[int, int, str]]:
+def labels_inside(library: Store, name: str, start: int, end: int) -> list[tuple[int, int, str]]:
     """Return the labeled segments within frames [start, end), counted from `start`."""
     parts = []
     for part, text in library.segment_labels(name):
@@ -196,7 +197,7 @@ def write_dataset(
         If pyarrow is not installed.
     """
     arrow = require_extra()
-    with _new_folder(folder) as scratch:
+    with new_folder(folder) as scratch:
         for table in _TABLES:
             (scratch / table).mkdir()
         skeletons: dict[str, Any] = {}
@@ -246,7 +247,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
+def new_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder that replaces `folder` once everything is written.
 
     Temporary folders that killed exports left are removed; a running export holds a lock on its

@@ -306,7 +306,8 @@ class FindVerbs:
         ----------
         settings : ClusterSettings, optional
         progress : callable, optional
-            Called with 1 for every motion that is captioned.
+            Called with the number of steps since the last call; three per motion in total, for
+            captions, distances and tempos.
 
         Returns
         -------
@@ -330,5 +331,5 @@ class FindVerbs:
 
         given = ClusterSettings.given(settings, options)
         among = chosen_set(self.store, **motion_choice(given))
-        rhythmic = BeatCollection(self.store).is_rhythmic
-        return library_clusters(self.store, among, given, rhythmic=rhythmic, progress=progress)
+        tempos = BeatCollection(self.store).tempos
+        return library_clusters(self.store, among, given, tempos=tempos, progress=progress)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from motionloom.configuration import trust
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.settings import EvaluateSettings, StudySettings
+from motionloom.formats.settings import GAME_ENGINES, GameSettings
 from motionloom.library.annotations import BeatCollection, CaptionCollection, LabelCollection
 from motionloom.library.collections import (
     ChoreographyCollection,
@@ -27,14 +28,14 @@ from motionloom.library.motion_verbs import MotionVerbs
 from motionloom.settings import takes
 from motionloom.store import Store
 from motionloom.store.catalogue import Catalogue
-from motionloom.store.records import Entry, character_key, named_characters
+from motionloom.store.records import Entry, character_key, named_characters, origin_from
 from motionloom.store.remote.object_store import trust_store
-from motionloom.store.settings import ImportSettings
+from motionloom.store.settings import ImportSettings, TrainingSet
 
 if TYPE_CHECKING:
     from motionloom.evaluation.clips import Evaluation
     from motionloom.evaluation.rank_correlation import Study
-    from motionloom.motion import Motion
+    from motionloom.motion import Motion, Scene
     from motionloom.parallel import Progress
     from motionloom.search.match import Match
     from motionloom.store.artifacts import Artifacts
@@ -157,6 +158,29 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     def __getitem__(self, name: str) -> Motion:
         return self.store[name]
+
+    def scene(self, name: str) -> Scene:
+        """Return the motions that were recorded together with a motion, such as two dancers.
+
+        They are the people of one file (see `Origin.scene`), with the names they have here.
+
+        Raises
+        ------
+        InvalidInput
+            If the motion was recorded alone.
+        """
+        from motionloom.motion import Scene
+
+        own = self.store.entry(name)
+        scene = origin_from(own).scene
+        if not scene:
+            raise InvalidInput(f"{name} was recorded alone, so it has no scene")
+        together = [
+            entry.name
+            for entry in self.entries()
+            if entry.source == own.source and origin_from(entry).scene == scene
+        ]
+        return Scene([self[each] for each in together], together)
 
     def __len__(self) -> int:
         return len(self.store)
@@ -353,10 +377,12 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         folder: str | Path,
         matches: Iterable[Match | TextMatch] | None = None,
         *,
-        to: str = "bvh",
+        to: str | TrainingSet = "bvh",
         cut: str | None = None,
         preset: str | None = None,
         root: str | None = None,
+        fps: float | None = None,
+        game: GameSettings | None = None,
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
@@ -374,7 +400,10 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         to : str
             File name extension of a writable format, such as ``"bvh"``, ``"glb"`` or ``"fbx"``. For
             whole motions also ``"parquet"``: tables of frames, motions, labels and skeletons with a
-            data card, for dataset hubs.
+            data card, for dataset hubs; or a game engine, ``"godot"``, ``"unity"`` or ``"unreal"``:
+            one file with all takes, a manifest and instructions. ``"training-set"`` or a
+            `TrainingSet` writes no motions but a manifest and labels of a set for training, split
+            by performer.
         cut : {"labels", "pauses"}, optional
             Write one file per labeled segment, or per movement between two pauses, instead of whole
             motions.
@@ -382,6 +411,11 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
             Conventions of another program (see `motionloom.formats.presets`).
         root : {"bone", "in-place"}, optional
             Put the travel over the floor into a root bone, or remove it.
+        fps : float, optional
+            Frame rate of the written motions. Default: that of each motion; for engines, that of
+            the first.
+        game : GameSettings, optional
+            Character and exactness of exports to game engines.
         label, only, exclude : str or several, optional
             As in `select`.
         progress : callable, optional
@@ -404,16 +438,45 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         ['001_walk_0-40.bvh']
         """
         from motionloom.library.dataset import write_clips, write_dataset, write_files
+        from motionloom.library.engines import write_game
 
+        if to == "training-set" or isinstance(to, TrainingSet):
+            from motionloom.library.curation import write_training_set
+
+            chosen = to if isinstance(to, TrainingSet) else TrainingSet()
+            names = self.select(label=label, only=only, exclude=exclude)
+            return write_training_set(self.store, names, Path(folder), chosen, progress)
+        game = game or GameSettings()
+        if to not in GAME_ENGINES and game.changed():
+            raise InvalidInput(
+                f"{next(iter(game.changed()))} is an option of exports to game engines: "
+                f"to must be one of {', '.join(GAME_ENGINES)}; got {to!r}"
+            )
         if matches is not None:
             return write_clips(self.store, matches, Path(folder), to, progress)
         names = self.select(label=label, only=only, exclude=exclude)
-        options = {"cut": cut, "preset": preset, "root": root}
+        if to in GAME_ENGINES:
+            if preset or root:
+                raise InvalidInput(f"exports to {to} have a root bone and no preset")
+            report = write_game(self, names, Path(folder), to, game, progress, cut=cut, fps=fps)
+            return list(report.files)
         if to == "parquet":
-            if any(options.values()):
-                raise InvalidInput("Parquet tables contain whole motions: no cut, preset or root")
+            if cut or preset or root or fps:
+                raise InvalidInput(
+                    "Parquet tables contain whole motions: no cut, preset, root or fps"
+                )
             return write_dataset(self.store, names, Path(folder), progress)
-        return write_files(self.store, names, Path(folder), to, progress, **options)
+        return write_files(
+            self.store,
+            names,
+            Path(folder),
+            to,
+            progress,
+            cut=cut,
+            preset=preset,
+            root=root,
+            fps=fps,
+        )
 
     # --- history --------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Mirroring of motions, which swaps left and right.
 
 Motions are mirrored in the plane x = 0. Corresponding left and right joints are found by role, and
-joints without a role (fingers, twist bones) by name. Their local axes may differ, so global
+joints without a role (twist bones) by name. Their local axes may differ, so global
 rotations are mirrored relative to the rest pose and converted back to local rotations.
 
 The skeleton may be symmetric about a plane other than x = 0: some exporters lay the bones along x
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from motionloom.errors import RoleError
 from motionloom.motion.retargeting.neutral_pose import global_rest_rotations
 from motionloom.motion.retargeting.observed_pose import mean_rotation
+from motionloom.motion.roles.fingers import finger_roles
 from motionloom.motion.roles.joint_names import side_and_rest
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
@@ -87,6 +88,11 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
             other = skeleton.roles.get("right_" + role.removeprefix("left_"))
             if other in index and name in index:
                 twin[index[name]], twin[index[other]] = index[other], index[name]
+    fingers = finger_roles(skeleton)
+    for role, joint in fingers.items():
+        other = fingers.get("right_" + role.removeprefix("left_"))
+        if role.startswith("left_") and other is not None:
+            twin[joint], twin[other] = other, joint
     for left, right in _named_twins(skeleton.names):
         if twin[left] == left and twin[right] == right:
             twin[left], twin[right] = right, left

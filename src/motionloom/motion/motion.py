@@ -32,7 +32,9 @@ class Origin:
 
     `carrier` describes joints above the hips that exist in the file but not in the motion (see
     `motionloom.motion.kinematics.root_carrier`). `character` is the file of the character to which
-    a motion was retargeted (see `motionloom.formats.own_character`).
+    a motion was retargeted (see `motionloom.formats.own_character`). `layout` is the order of the
+    points from which a motion was solved, with the evidence for it. `scene` is shared by the people
+    in one recording.
 
     Examples
     --------
@@ -53,6 +55,8 @@ class Origin:
     warnings: tuple[str, ...] = ()
     carrier: Carrier | None = None
     character: str | None = None
+    layout: str = ""
+    scene: str = ""
 
 
 class TimeSeries(FrozenArrays):
@@ -434,6 +438,32 @@ class Motion(TimeSeries):
         from motionloom.motion.feet.contacts import foot_contacts
 
         return foot_contacts(self, **thresholds)
+
+    def clean(self, *, repairs: Sequence[str] | None = None, skip: Sequence[str] = ()) -> Motion:
+        """Repair the faults of a take: swapped sides, gaps, flips, twisted joints, jitter, ...
+
+        Each repair is made only if the take has the fault, so a clean take is returned as it is.
+        `motionloom.motion.repairs.clean.clean` also returns a report.
+
+        Parameters
+        ----------
+        repairs : sequence of str, optional
+            Repairs to make even if the take hardly needs them: ``sides, gaps, flips, range,
+            jitter, drift, floor, feet``. Default: the repairs that the take needs.
+        skip : sequence of str
+            Repairs to skip.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> walk = ml.demo.clip("walk")
+        >>> sunk = walk.transform(shift=(0, -0.3, 0))
+        >>> bool(abs(sunk.clean().root - walk.root).max() < 0.01)
+        True
+        """
+        from motionloom.motion.repairs.clean import clean
+
+        return clean(self, repairs=repairs, skip=skip)[0]
 
     def clean_feet(self, *, contacts: FootContacts | None = None, ease: float = 0.25) -> Motion:
         """Remove foot skate; feet in contact do not slide in the returned motion.

@@ -201,5 +201,7 @@ def intervals(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
     >>> intervals(np.array([True, True, False, True]))
     [(0, 2), (3, 4)]
     """
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    padded = np.zeros(len(mask) + 2, bool)
+    padded[1:-1] = mask
+    edges = np.flatnonzero(padded[1:] != padded[:-1]).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.blending.player import FrameBlock
 from motionloom.errors import InvalidInput
+from motionloom.formats.settings import GameSettings
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import SourceStatistics
 from motionloom.motion.feet.gait import GAITS
@@ -28,6 +29,7 @@ from motionloom.search.index.bucket_index import BucketIndex, Finder
 from motionloom.settings import takes
 
 if TYPE_CHECKING:
+    from motionloom.formats.game_assets import AssetReport
     from motionloom.motion_matching.coverage import Coverage
     from motionloom.motion_matching.steering_courses import CourseResult
 
@@ -324,22 +326,36 @@ class MatchingDatabase:
 
         return coverage(self, seed=seed)
 
-    def export(self, folder: str | Path, format: str) -> list[Path]:
-        """Write the database in another program's format, and return the file paths.
+    @takes(GameSettings)
+    def export(
+        self,
+        folder: str | Path,
+        format: str,
+        settings: GameSettings | None = None,
+        *,
+        beats: Mapping[str, Sequence[float]] | None = None,
+        **options: Any,
+    ) -> AssetReport:
+        """Write the database for a game engine or another program, and return a summary.
 
         Parameters
         ----------
         folder : str or Path
             Output folder; it is created if necessary.
-        format : {"orangeduck", "unity", "glb", "fbx"}
-            ``"orangeduck"`` writes ``database.bin`` and ``features.bin`` and needs a database built
-            with ``fps=60``. ``"unity"`` writes the three files of JLPM22's MotionMatching.
-            ``"glb"`` and ``"fbx"`` write one file per take with a root bone on the floor, and a
-            script for Unreal's editor.
+        format : {"godot", "unity", "unreal", "glb", "fbx", "orangeduck"}
+            Engines get one file with all takes on one skeleton with a root bone on the floor, a
+            manifest of labels, gaits, contacts and events, and instructions. ``"godot"`` writes a
+            project with a motion matching player. ``"unity"`` also writes the three files of
+            JLPM22's MotionMatching. ``"orangeduck"`` writes ``database.bin`` and ``features.bin``
+            and needs a database built with ``fps=60``.
+        settings : GameSettings, optional
+        beats : mapping of str to sequence of float, optional
+            Times of the beats of takes, in seconds, for the manifest.
         """
         from motionloom.motion_matching.exports import export_database
 
-        return export_database(self, folder, format)
+        chosen = GameSettings.given(settings, options)
+        return export_database(self, folder, format, chosen, beats=beats)
 
     def courses(self, names: Sequence[str] | None = None) -> list[CourseResult]:
         """Run steering courses; see `motionloom.motion_matching.steering_courses`."""
@@ -362,11 +378,13 @@ class MatchingDatabase:
         """Statistics of the takes, excluding mirrored copies, for quality reports."""
         parts = [part for part in self.ranges if not part.mirrored]
         usual = SourceStatistics.of([self.motion(part) for part in parts])
-        steps = dict(usual.repeated_steps)
+        steps, takes = dict(usual.repeated_steps), dict(usual.takes)
         for part in self.ranges:
-            if part.mirrored and part.take in steps:
-                steps[part.name] = steps[part.take]
-        return replace(usual, repeated_steps=steps)
+            if part.mirrored and part.take in takes:
+                takes[part.name] = takes[part.take]
+                if part.take in steps:
+                    steps[part.name] = steps[part.take]
+        return replace(usual, repeated_steps=steps, takes=takes)
 
     @property
     def takes(self) -> tuple[str, ...]:

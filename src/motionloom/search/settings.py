@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from motionloom.search.methods import (
     PoseOptions,
     WebOptions,
 )
+from motionloom.search.methods.own import as_method
 from motionloom.search.methods.segments import ANY_DURATION
 from motionloom.settings import MotionChoice, Names, Settings, preset, setting
 
@@ -149,7 +151,8 @@ def _places(name: str, given: Any) -> tuple[str, ...] | None:
     """Convert one or more matches or strings to strings of the form ``NAME:START-END``."""
     if given is None:
         return None
-    several = [given] if isinstance(given, str) or hasattr(given, "text") else list(given)
+    single = isinstance(given, str) or hasattr(given, "text") or not isinstance(given, Iterable)
+    several = [given] if single else list(given)
     places = [getattr(each, "text", each) for each in several]
     if not all(isinstance(place, str) for place in places):
         raise InvalidInput(
@@ -168,6 +171,7 @@ class FamilySettings(MotionChoice):
         "web, built with motionloom web). To find whole clips: statistics, dtw-clip, emd, "
         "dtw-angles, scaling, dtw-e15, dtw-pc11 or dtw-jrd.",
         methods=METHODS,
+        adapt=as_method,
         metavar="NAME",
     )
     max: int | None = setting(

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from motionloom.motion.feet.gait import GAITS
 from motionloom.parallel import Progress
+from motionloom.search.clips.distances import clip_distance_table
 from motionloom.search.clips.hubs import corrected
-from motionloom.search.clips.measures import clip_distances
 from motionloom.search.clips.retrieval import clip_table
 from motionloom.search.clips.statistics import StatisticsMeasure
 from motionloom.store.store import Store
@@ -35,6 +35,7 @@ _STILL = {"stand", "sit", "lie", "kneel", "crouch"}  # states rather than action
 _USUAL = 0.6  # minimum fraction of the takes, or of the time, for an event to be typical
 
 Kind = Literal["locomotion", "rest", "action"]
+Tempos = Callable[..., Mapping[str, float | None]]
 
 
 @dataclass(frozen=True)
@@ -74,25 +75,40 @@ def library_clusters(
     among: Collection[str] | None,
     settings: ClusterSettings,
     *,
-    rhythmic: Callable[[str], bool],
+    tempos: Tempos,
     progress: Progress | None = None,
 ) -> list[Cluster]:
     """Cluster the takes of a library; see `motionloom.Library.clusters`.
 
-    `rhythmic` is a function that returns whether a take is rhythmic.
+    `tempos` is a function that returns the tempo of each take, or None if it is not rhythmic.
     """
+    total, done = len(library), 0
+
+    def report(steps: int) -> None:
+        nonlocal done
+        done += steps
+        if progress is not None:
+            progress(steps)
+
+    described = caption_table(library, workers=settings.workers, progress=report)
+    report(total - done)  # if the captions were already stored
     table = clip_table(library, StatisticsMeasure())
     whole = np.flatnonzero(table.clips.whole)
     chosen = [c for c in whole if among is None or table.names[c] in among]
     if not chosen:
         return []
-    some = table.some(np.array(chosen, dtype=np.int64))
-    distances = corrected(clip_distances(some.measure, some.clips))
-    described = caption_table(library, workers=settings.workers, progress=progress)
+    some = np.array(chosen, dtype=np.int64)
+    distances = corrected(clip_distance_table(library, table, some, progress=report))
+    names = [table.names[c] for c in chosen]
     events = dict(zip(described.names, described.events, strict=True))
-    seconds = dict(zip(some.names, (some.frames / some.fps).tolist(), strict=True))
-    clusters = clusters_of(some.names, distances, events, seconds, fineness=settings.fineness)
-    return [replace(cluster, rhythmic=rhythmic(cluster.motions[0])) for cluster in clusters]
+    seconds = dict(zip(names, (table.frames / table.fps)[some].tolist(), strict=True))
+    clusters = clusters_of(names, distances, events, seconds, fineness=settings.fineness)
+    heads = [cluster.motions[0] for cluster in clusters]
+    number = iter(range(1, len(heads) + 1))
+    rhythmic = tempos(
+        heads, progress=lambda _: report(2 * total + total * next(number) // len(heads) - done)
+    )
+    return [replace(each, rhythmic=rhythmic[each.motions[0]] is not None) for each in clusters]
 
 
 def clusters_of(

@@ -185,7 +185,7 @@ def body_signals(motion: Motion) -> BodySignals:
         # fast.
         kick = curves[f"{side}_foot_speed"] - _STEPPING * curves[f"{side}_step"]
         curves[f"{side}_kick_speed"] = kick
-    curves |= _gaits(gaits(motion), curves["any_step"] > 0.5, _jumps(curves))
+    curves |= _gaits(gaits(motion, contacts), curves["any_step"] > 0.5, _jumps(curves))
     curves |= _poses(curves)
     return BodySignals(curves, len(motion), float(scale))
 

@@ -50,6 +50,7 @@ _LITERAL = 1000.0  # added if the name or the labels contain every word
 # Weights of the fraction of the query that events match in order, for queries with one part and
 # with several.
 _LOCATED = (0.15, 0.5)
+_COMPLETE = 2.0  # added if events match all of several parts in order; more than a name counts
 _LOOKED_INTO = 80  # number of motions whose events are read; more if words are constraints
 _AGREES = 0.5  # added if all constraints are met; subtracted if a number differs
 _WRONG = 1000.0  # subtracted if a side, height or direction is wrong
@@ -227,6 +228,7 @@ def find(
         segments = _segments(agreement, parts, index.rarity, every=every)
         for share, chain in islice(segments, most):  # best first
             change, differs = agreement.of_segment(chain)
+            change += _COMPLETE * (len(parts) > 1 and len(chain) == len(parts))
             events = tuple(event for event, _ in chain)
             rows.append((scores[m] + bonus * share + change, m, events, differs))
     rows.sort(key=lambda row: -row[0])
@@ -321,7 +323,7 @@ class _Agreement:
         for event, part in chain:
             broken |= self.differs(event, part)
             met |= _same_action(event, part) and bool(constraints(part.words) & event.words)
-        if not chain:  # only names and labels show it
+        if not met and not broken:  # only names and labels can show it
             wanted = {word for word in asked if word in OPPOSITES}
             met = bool(wanted & self.named)
             broken = {OPPOSITES[word] for word in wanted} & self.named if not met else set()

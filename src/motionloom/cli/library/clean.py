@@ -1,10 +1,11 @@
-"""``motionloom clean``: remove foot skate, and report how far the feet slide."""
+"""``motionloom clean``: repair takes, and report the repairs and the slide of the feet."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from click.exceptions import Exit
 
@@ -33,8 +34,8 @@ class Cleaned:
     skating_contacts: int
     frames: int
     frames_changed: int
-    mean_angle_change_degrees: float
-    max_angle_change_degrees: float
+    repairs: list[dict[str, Any]]
+    undone: list[str]  # repairs that did not help
 
 
 def clean(
@@ -49,16 +50,21 @@ def clean(
     settings: CleanSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Remove foot skate, and print how far the feet slide before and after, in centimeters."""
+    """Repair takes: swapped sides, gaps, flips, twisted joints, jitter, drift, floor and feet.
+
+    Each repair is made only if the take needs it, and is printed with what it measures before and
+    after. Takes of one rig in a folder or library show at which height its feet stand.
+    """
+    options = _options(settings)
     if Path(source).is_dir():
-        rows, failed = _clean_all(Path(source), output, settings, quiet=json)
+        rows, failed = _clean_all(Path(source), output, options, quiet=json)
     else:
         if not output.is_dir():
             writes("motion")(output)
         motion = motion_from(source)
         target = output / f"{motion.name}.bvh" if output.is_dir() else output
         check_targets([(source, target)])
-        rows, failed = [_cleaned(motion, target, settings)], []
+        rows, failed = [_cleaned(motion, target, options)], []
     if json:
         whole = {
             "motions": [asdict(row) for row in rows],
@@ -71,7 +77,7 @@ def clean(
         _print_table(rows)
     bare = [row.motion for row in rows if not row.contacts]
     if bare:
-        remark(f"no foot contacts found, feet unchanged: {', '.join(bare)}")
+        remark(f"no foot contacts found: {', '.join(bare)}")
     for row in failed:
         remark(f"failed   {row['file']}: {row['reason']}")
     if failed:
@@ -79,19 +85,29 @@ def clean(
 
 
 def _clean_all(
-    place: Path, output: Path, settings: CleanSettings, *, quiet: bool
+    place: Path, output: Path, options: dict[str, Any], *, quiet: bool
 ) -> tuple[list[Cleaned], list[dict[str, str]]]:
     """Clean every motion of a folder or library, and reproduce its structure below `output`."""
     if output.suffix and not output.is_dir():
         raise InvalidInput(f"{output}: {place} is a folder, so the output must also be a folder")
+    from motionloom.motion.diagnostics.measurements import BallHeights, Measurements
+
     motions, failed = motions_in(place, exclude=output)
     jobs = [(source, output / f"{stem}{_suffix(source, place)}") for source, stem in motions]
     check_targets(jobs)
+    heights = BallHeights()
+    with progress("measuring", len(jobs), quiet=quiet) as advance:
+        for source, _ in jobs:
+            with suppress(MotionloomError, OSError):
+                heights.add(Measurements(motion_from(source)))
+            advance()
     rows = []
     with progress("cleaning", len(jobs), quiet=quiet) as advance:
         for source, target in jobs:
             try:
-                rows.append(_cleaned(motion_from(source), target, settings))
+                motion = motion_from(source)
+                own = options | {"ball_height": heights.of(motion)}
+                rows.append(_cleaned(motion, target, own))
             except (MotionloomError, OSError) as error:
                 failed.append({"file": source, "reason": str(error)})
             advance()
@@ -106,31 +122,55 @@ def _suffix(source: str, place: Path) -> str:
     return suffix if "motion" in FORMATS[suffix.lower()].writes else ".bvh"
 
 
-def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
+def _options(settings: CleanSettings) -> dict[str, Any]:
+    """Return the options of `motionloom.motion.repairs.clean.clean`."""
+    values = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    named = {
+        name: [word.strip() for word in (values.pop(name) or "").split(",") if word.strip()]
+        for name in ("repairs", "skip")
+    }
+    ease = values.pop("ease")
+    return {
+        "repairs": named["repairs"] or None,
+        "skip": named["skip"],
+        "contacts": lambda motion: motion.contacts(**values),
+        "ease": ease,
+    }
+
+
+def _cleaned(motion: Motion, target: Path, options: dict[str, Any]) -> Cleaned:
     """Clean one motion and write it to `target`."""
     import numpy as np
 
-    from motionloom.motion.feet.clean import clean_feet
+    from motionloom.motion.diagnostics.quality import foot_slide
+    from motionloom.motion.feet.clean import contact_speed
+    from motionloom.motion.repairs.clean import clean
 
-    thresholds = {each.name: getattr(settings, each.name) for each in fields(settings)}
-    ease = thresholds.pop("ease")
-    moved, report = clean_feet(motion, contacts=motion.contacts(**thresholds), ease=ease)
+    repaired, report = clean(motion, **options)
     target.parent.mkdir(parents=True, exist_ok=True)
-    moved.save(target)
-    plants = [plant for each in report.contacts.plants.values() for plant in each]
+    repaired.save(target)
+    contacts = report.contacts
+    slides, speeds = [], []
+    for each in (motion, repaired):
+        planted = contacts if contacts is not None and any(contacts.plants.values()) else None
+        slides.append(None if planted is None else foot_slide(each, planted).per_contact_m)
+        speeds.append(None if planted is None else contact_speed(each, planted))
+    plants = [] if contacts is None else [p for each in contacts.plants.values() for p in each]
+    ends = [each.positions(end_sites=True) for each in (motion, repaired)]
+    gap = np.linalg.norm(np.nan_to_num(ends[1] - ends[0]), axis=-1).max(axis=1, initial=0.0)
     return Cleaned(
         motion=motion.name,
         file=str(target),
-        slide_before_cm=_centimeters(report.slide_before_m),
-        slide_after_cm=_centimeters(report.slide_after_m),
-        speed_before_cm_s=_centimeters(report.speed_before_m_s),
-        speed_after_cm_s=_centimeters(report.speed_after_m_s),
+        slide_before_cm=_centimeters(slides[0]),
+        slide_after_cm=_centimeters(slides[1]),
+        speed_before_cm_s=_centimeters(speeds[0]),
+        speed_after_cm_s=_centimeters(speeds[1]),
         contacts=len(plants),
         skating_contacts=sum(plant.skating for plant in plants),
         frames=len(motion),
-        frames_changed=report.frames_changed,
-        mean_angle_change_degrees=float(np.degrees(report.mean_angle_change)),
-        max_angle_change_degrees=float(np.degrees(report.max_angle_change)),
+        frames_changed=int(np.count_nonzero(gap > 1e-3)),
+        repairs=[asdict(step) for step in report.steps],
+        undone=list(report.undone),
     )
 
 
@@ -152,6 +192,7 @@ def _print_table(rows: list[Cleaned]) -> None:
     table.add_column("motion")
     for head in ("contacts", "skating", "slide before", "after", "foot speed before", "after"):
         table.add_column(head, justify="right")
+    table.add_column("repairs", overflow="fold")
     table.add_column("file", overflow="fold")
 
     def figures(of: list[Cleaned]) -> list[str]:
@@ -165,7 +206,12 @@ def _print_table(rows: list[Cleaned]) -> None:
         return [*map(str, totals), *cells]
 
     for r in rows:
-        table.add_row(escape(r.motion), *figures([r]), escape(r.file))
+        table.add_row(escape(r.motion), *figures([r]), _repairs(r), escape(r.file))
     if len(rows) > 1:
-        table.add_row("[bold]mean[/]", *figures(rows), "")
+        table.add_row("[bold]mean[/]", *figures(rows), "", "")
     print_table(table)
+
+
+def _repairs(row: Cleaned) -> str:
+    steps = [f"{s['name']} {s['before']:.1f} to {s['after']:.1f} {s['unit']}" for s in row.repairs]
+    return "; ".join(steps) or "nothing to repair"

@@ -49,7 +49,8 @@ def doctor(
 
     Prints each issue with its evidence and a remedy.
     """
-    from motionloom.formats.report import diagnostic_report
+    from motionloom.formats.report import add_height_errors, diagnostic_report
+    from motionloom.motion.diagnostics.measurements import BallHeights
 
     folders = [file for file in files if Path(file).is_dir()]
     several = len(files) > 1 or bool(folders)
@@ -64,7 +65,8 @@ def doctor(
             motions.append((file, Path(file.rpartition(":")[2]).stem if several else ""))
     fixed = {name: fix / f"{stem}.bvh" if stem else fix for name, stem in motions} if fix else {}
     check_targets(fixed.items())
-    reports, articles = [], []
+    reports, articles, skeletons = [], [], []
+    heights = BallHeights()
     with progress("checking", len(motions), quiet=json or not several) as advance:
         for name, _ in motions:
             try:
@@ -75,7 +77,8 @@ def doctor(
                 failed.append({"file": name, "reason": str(error)})
                 advance()
                 continue
-            report = diagnostic_report(motion, name)
+            report = diagnostic_report(motion, name, heights=heights)
+            skeletons.append(motion[:0])
             if name in fixed:
                 report["fixed"] = _fix(motion, fixed[name])
             if html is not None:
@@ -84,6 +87,7 @@ def doctor(
                 articles.append(doctor_section(motion, report))
             reports.append(report)
             advance()
+    add_height_errors(reports, skeletons, heights)
     if html is not None:
         from motionloom.plots.pages.html_pages import write_doctor_page
 
@@ -104,11 +108,11 @@ def doctor(
 
 
 def _fix(motion: Motion, target: Path) -> dict[str, Any]:
-    from motionloom.motion.diagnostics.issues import repair
+    from motionloom.motion.repairs.clean import clean
 
-    repaired, done = repair(motion)
+    repaired, report = clean(motion)
     repaired.save(target)
-    return {"file": str(target), "done": [*motion.origin.repairs, *done]}
+    return {"file": str(target), "done": [*motion.origin.repairs, *report.lines()]}
 
 
 # --- tables -------------------------------------------------------------------------------

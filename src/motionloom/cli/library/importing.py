@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +13,9 @@ from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, check_suffix, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.cli.tools.cluster import on_clusters
+from motionloom.formats.settings import GAME_ENGINES, GameSettings
 from motionloom.settings import MotionChoice, motion_choice
-from motionloom.store.settings import ImportSettings
+from motionloom.store.settings import ImportSettings, TrainingSet
 
 if TYPE_CHECKING:
     from motionloom.library import ImportReport, Library
@@ -58,18 +60,31 @@ def import_(
         raise Exit(1)
 
 
+def _check_target(to: str) -> None:
+    if to not in (*GAME_ENGINES, "training-set"):
+        check_suffix(to)
+
+
 def export(
     lib: Annotated[Path, LIB],
     folder: Annotated[Path, Argument("New or empty output folder.", metavar="FOLDER")],
     choice: MotionChoice,
+    game: GameSettings,
+    training_set: TrainingSet,
     to: Annotated[
         str,
-        Option("Format of the motion files, one per motion.", metavar="SUFFIX", check=check_suffix),
+        Option(
+            "Format of the motion files, one per motion; godot, unity or unreal; or "
+            "training-set, a choice of takes with splits.",
+            metavar="SUFFIX",
+            check=_check_target,
+        ),
     ] = "bvh",
     cut: Annotated[
         str | None,
         Option("Cut takes at labeled segments or at pauses.", metavar="labels|pauses"),
     ] = None,
+    fps: Annotated[float | None, Option("Resample to this frame rate.")] = None,
     preset: Annotated[
         str | None,
         Option("Use the unit, up axis, joint names and root bone of a program.", metavar="PROGRAM"),
@@ -92,22 +107,47 @@ def export(
 ) -> None:
     """Write the motions and labels of a library into a folder.
 
-    Writes one file per motion and labels.csv, or, with --parquet, tables for pandas, Polars and
-    datasets.load_dataset.
+    Writes one file per motion and labels.csv; for a game engine, one file with all takes, a
+    manifest and instructions; with --parquet, tables for pandas, Polars and datasets.load_dataset.
     """
     library = open_library(lib)
     chosen: dict[str, Any] = motion_choice(choice)
     count = len(library.select(**chosen))
+    target: Any = "parquet" if parquet else training_set if to == "training-set" else to
     with progress("exporting", count) as advance:
         files = library.export(
-            folder, to="parquet" if parquet else to, cut=cut, preset=preset, root=root, **chosen,
-            progress=advance,
+            folder, game=game, to=target, cut=cut, preset=preset,
+            root=root, fps=fps, **chosen, progress=advance,
         )  # fmt: skip
+    manifest = next((file for file in files if file.name == "takes.json"), None)
     if json:
         print_json({"folder": str(folder), "motions": count, "files": len(files)})
+    elif manifest is not None:
+        _print_game(manifest, files)
+    elif to == "training-set":
+        about = loads(next(f for f in files if f.name == "manifest.json").read_text("utf-8"))
+        times = ", ".join(
+            f"{name} {value / 60:.1f} min" for name, value in about["seconds"].items()
+        )
+        remark(
+            f"{counted(len(about['takes']), 'take')} chosen, {len(about['excluded'])} excluded: "
+            + times
+        )
     else:
         parts = f" as {counted(len(files) - 1, 'part')}" if cut else ""  # without labels.csv
         remark(f"{counted(count, 'motion')} written to {folder}{parts}")
+
+
+def _print_game(manifest: Path, files: list[Path]) -> None:
+    """Print the size and error of an export to a game engine."""
+    about = loads(manifest.read_text(encoding="utf-8"))
+    size = sum(file.stat().st_size for file in files) / 1e6
+    frames = sum(take["frames"] for take in about["takes"])
+    remark(
+        f"{counted(len(about['takes']), 'take')}, {frames} frames at {about['fps']:g} fps; "
+        f"{size:.2f} MB; all joints within {about['error_mm']:.3f} mm"
+    )
+    remark(f"{counted(len(files), 'file')} written to {manifest.parent}; see README.md")
 
 
 def _as_dict(report: ImportReport, lib: Library) -> dict:

@@ -185,9 +185,11 @@ def between(rows: Array, frames: Array) -> Array:
     array([[0., 1.],
            [5., 2.]])
     """
-    before = np.clip(frames.astype(np.int64), 0, len(rows) - 2)
+    # np.clip looks up the limits of integers, which takes longer than the interpolation of a frame.
+    before = np.minimum(np.maximum(frames.astype(np.int64), 0), len(rows) - 2)
     part = (frames - before).reshape(-1, *[1] * (rows.ndim - 1))
-    return np.asarray(rows[before] + part * (rows[before + 1] - rows[before]))
+    start = rows[before]
+    return np.asarray(start + part * (rows[before + 1] - start))
 
 
 def _places(leader: Motion) -> Array:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -129,7 +130,7 @@ def candidate_beats(
     still = stillness(motions)
     parts, feet, offset = [], [], 0
     for motion in motions:
-        angles = smooth_angles(motion, smoothing)
+        angles = smooth_angles(motion, *([] if smoothing is None else [smoothing]))
         noise = _noise(motion)
         factors = _factors(motion, weights)
         for column in range(angles.shape[1]):
@@ -171,11 +172,14 @@ def stillness(motions: Sequence[Motion]) -> Array:
     return 1.0 / (1.0 + (speed / np.maximum(average, 1e-12)) ** 2)
 
 
+@lru_cache(maxsize=2)  # several steps of the analysis of a couple need them
 def smooth_angles(motion: Motion, seconds: float | None = None) -> Array:
     """Return smoothed rotation components (T, 3 J), accumulated from the first frame."""
     angles = _angles(motion)
     width = _smoothing(angles) if seconds is None else seconds
-    return gaussian_smooth(angles, width * motion.fps) if width > 0.0 else angles
+    smooth = gaussian_smooth(angles, width * motion.fps) if width > 0.0 else angles
+    smooth.flags.writeable = False
+    return smooth
 
 
 def angular_velocities(motion: Motion) -> Array:
@@ -185,9 +189,12 @@ def angular_velocities(motion: Motion) -> Array:
     return np.nan_to_num(turned.reshape(len(turned), -1))
 
 
+@lru_cache(maxsize=2)
 def _angles(motion: Motion) -> Array:
     steps = angular_velocities(motion) / motion.fps
-    return np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
+    angles = np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
+    angles.flags.writeable = False
+    return angles
 
 
 def _smoothing(angles: Array) -> float:

@@ -115,6 +115,32 @@ def write_meshes(
         scratch.write_bytes(draft.finished(motion.fps))
 
 
+def write_takes(
+    takes: Sequence[tuple[str, Motion, Sequence[NDArray], Sequence[NDArray]]],
+    path: str | Path,
+    meshes: Sequence[SkinnedMesh],
+    *,
+    unit: str | float = "cm",
+) -> None:
+    """Write takes on one skeleton with one character, each with the keys that are needed.
+
+    Parameters
+    ----------
+    takes : sequence of (str, Motion, list of ndarray, list of ndarray)
+        Name, motion, and for each joint the frames with a key of its rotation and translation
+        (empty for joints that keep their offset).
+    meshes : sequence of SkinnedMesh
+        Meshes bound to the skeleton; may be empty.
+    """
+    draft = _Draft(meters=unit_from(unit), up="y")
+    motion = takes[0][1]
+    joints = draft.add_character("", motion, meshes, Material("body", COLORS[0]))
+    for name, each, turns, steps in takes:
+        draft.add_take(name, [(joints, each)], [(turns, steps)])
+    with atomic_write(path) as scratch:
+        scratch.write_bytes(draft.finished(motion.fps))
+
+
 class _Draft:
     """An FBX file under construction, with its unit and up axis."""
 
@@ -299,8 +325,17 @@ class _Draft:
             node.add("Node", model)
             node.add("Matrix", _flat(matrix))
 
-    def add_take(self, name: str, parts: Sequence[tuple[list[int], Motion]]) -> None:
-        """Add an animation stack with one layer."""
+    def add_take(
+        self,
+        name: str,
+        parts: Sequence[tuple[list[int], Motion]],
+        kept: Sequence[tuple[Sequence[NDArray], Sequence[NDArray]]] | None = None,
+    ) -> None:
+        """Add an animation stack with one layer.
+
+        `kept` are the frames with keys, for the rotations and the translations of each joint of
+        each part. By default, every frame has a key.
+        """
         stop = max(round((len(take) - 1) / take.fps * TICKS) for _, take in parts)
         stack, record = self.objects.add("AnimationStack", name, "AnimStack", "")
         span = [
@@ -314,17 +349,22 @@ class _Draft:
         properties(record, [])  # assimp does not read a layer without a table
         self.objects.connect(layer, stack)
         self.takes.append((name, stop))
-        for models, take in parts:
+        for number, (models, take) in enumerate(parts):
             motion = self.in_file(take)
             times = np.rint(np.arange(len(motion)) / motion.fps * TICKS).astype(np.int64)
             turns = euler_curves(motion.rotations)
-            for joint, model in enumerate(models):
-                self._channel(layer, model, "R", "Lcl Rotation", times, turns[:, joint])
-            self._channel(layer, models[0], "T", "Lcl Translation", times, motion.root)
-            if motion.translations is not None:
-                for joint, model in enumerate(models[1:], start=1):
-                    steps = motion.translations[:, joint]
-                    self._channel(layer, model, "T", "Lcl Translation", times, steps)
+            every = np.arange(len(motion))
+            turned = [every] * len(models)
+            moved = turned if motion.translations is not None else [every]
+            if kept is not None:
+                turned, moved = list(kept[number][0]), list(kept[number][1])
+            for model, frames, values in zip(models, turned, np.swapaxes(turns, 0, 1), strict=True):
+                self._channel(layer, model, "R", "Lcl Rotation", times[frames], values[frames])
+            for joint, frames in enumerate(moved):
+                if len(frames):
+                    steps = motion.root if joint == 0 else local_steps(motion, joint)
+                    place = "Lcl Translation"
+                    self._channel(layer, models[joint], "T", place, times[frames], steps[frames])
 
     def _channel(
         self, layer: int, model: int, name: str, attribute: str, times: NDArray, values: NDArray
@@ -366,6 +406,13 @@ def euler_curves(rotations: NDArray) -> Array:
             gap = away if gap is None else np.minimum(away, gap)
         out[frame] = best
     return out
+
+
+def local_steps(motion: Motion, joint: int) -> NDArray:
+    """Return the local translations (T, 3) of a joint, which is its offset if it never moves."""
+    if motion.translations is None:
+        return np.broadcast_to(motion.skeleton.offsets[joint], (len(motion), 3))
+    return motion.translations[:, joint]
 
 
 def _tips(skeleton: Skeleton, meters: float) -> list[tuple[int, Array]]:

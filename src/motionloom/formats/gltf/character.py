@@ -8,6 +8,7 @@ normals, texture coordinates, triangles, weights, and base color with its image.
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ Array = NDArray[np.float64]
 
 _TRIANGLES = 4
 _MOST_BINDS = 1_000_000  # bind matrices of all primitives, one per joint each
+_ON_THE_FLOOR = 0.05  # meters: a bone above the hips that is this low is a root bone
 
 
 def write(motion: Motion, source: str | Path, path: str | Path) -> None:
@@ -77,6 +79,146 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
         skin["extras"] = {**(extras if isinstance(extras, dict) else {}), "fps": motion.fps}
     document["buffers"] = [{"byteLength": len(draft.binary)}]
     write_document(Path(path), document, bytes(draft.binary))
+
+
+@dataclass(frozen=True, eq=False)
+class RootPlacement:
+    """Axes and scale of the nodes above the hips, which animations of a character depend on.
+
+    Attributes
+    ----------
+    turn, place, size : ndarray (4,), ndarray (3,), float
+        World rotation ``wxyz``, position and scale of the node above the root bone.
+    bone_turn, bone_size : ndarray (4,), float
+        World rotation and scale of the root bone at rest.
+    """
+
+    turn: Array
+    place: Array
+    size: float
+    bone_turn: Array
+    bone_size: float
+
+    def turns(self, joint: int, rotations: Array) -> Array:
+        """Convert rotations (T, 4) of a joint to the axes of the file."""
+        if joint == 0:
+            own = rot.multiply(rotations, self.bone_turn)
+            return rot.multiply(rot.inverse(self.turn), own)
+        return rot.multiply(rot.inverse(self.bone_turn), rotations) if joint == 1 else rotations
+
+    def steps(self, joint: int, places: Array) -> Array:
+        """Convert translations (T, 3) of a joint to the axes and unit of the file."""
+        if joint == 0:
+            return rot.rotate(rot.inverse(self.turn), places - self.place) / self.size
+        moved = rot.rotate(rot.inverse(self.bone_turn), places) if joint == 1 else places
+        return moved / self.bone_size
+
+
+def with_root_bone(
+    source: str | Path, motion: Motion
+) -> tuple[dict[str, Any], bytearray, list[int], RootPlacement]:
+    """Return a character file without animations, with a root bone on the floor above its hips.
+
+    A bone of the character that is directly above the hips, on the floor, becomes the root bone.
+    Otherwise, one is inserted.
+
+    Parameters
+    ----------
+    source : str or Path
+    motion : Motion
+        Motion on the skeleton of the character, with the root bone as its first joint.
+
+    Returns
+    -------
+    document, binary : dict, bytearray
+    nodes : list of int
+        Node of each joint of the motion.
+    placement : RootPlacement
+    """
+    file = GltfFile(Path(source))
+    nodes = _nodes_by_name(file)
+    names = motion.skeleton.names
+    missing = [name for name in names[1:] if name not in nodes]
+    if missing:
+        raise InvalidInput(
+            f"the motion has joints that are missing in the character {source}: "
+            f"{', '.join(missing[:5])}"
+        )
+    document, binary = _in_one_buffer(file)
+    world, parents = _rest_world(file), node_parents(file)
+    hips = nodes[names[1]]
+    members = {n for skin in document["skins"] for n in skin["joints"]}
+    root = parents[hips]
+    low = root >= 0 and abs(world[root][1, 3]) < _ON_THE_FLOOR
+    above = parents[root] if root in members and low else root
+    base = world[above] if above >= 0 else np.eye(4)
+    turn, size = _turn_and_size(file, base)
+    if root in members and low:
+        _as_components(document["nodes"][root])
+        bone_turn, bone_size = _turn_and_size(file, world[root])
+    else:
+        root = _insert_root(file, document, binary, names[0], hips, base, world)
+        bone_turn, bone_size = turn, size
+    for name in names[1:]:
+        _as_components(document["nodes"][nodes[name]])
+    placement = RootPlacement(turn, base[:3, 3], size, bone_turn, bone_size)
+    return document, binary, [root, *(nodes[name] for name in names[1:])], placement
+
+
+def is_detached(source: str | Path, skeleton: Skeleton) -> bool:
+    """Return whether joints of a skeleton have another parent in the file it was read from."""
+    file = GltfFile(Path(source))
+    nodes, parents = _nodes_by_name(file), node_parents(file)
+    names = skeleton.names
+    return any(
+        parents[nodes[names[joint]]] != nodes[names[skeleton.parents[joint]]]
+        for joint in range(1, len(names))
+        if names[joint] in nodes and names[skeleton.parents[joint]] in nodes
+    )
+
+
+def _turn_and_size(file: GltfFile, matrix: Array) -> tuple[Array, float]:
+    """Return the rotation and scale of a world matrix."""
+    size = float(np.cbrt(np.linalg.det(matrix[:3, :3])))
+    if not size > 1e-9:
+        file.refuse("the nodes above the skeleton mirror or flatten it")
+    return rot.from_matrix(matrix[:3, :3] / size), size
+
+
+def _insert_root(
+    file: GltfFile,
+    document: dict[str, Any],
+    binary: bytearray,
+    name: str,
+    hips: int,
+    base: Array,
+    world: Array,
+) -> int:
+    """Insert a bone at the origin between the hips and their parent, and return its node."""
+    listed = document["nodes"]
+    _as_components(listed[hips])
+    place = np.linalg.inv(base) @ np.array([0.0, 0.0, 0.0, 1.0])
+    number = len(listed)
+    listed.append({"name": name, "translation": place[:3].tolist(), "children": [hips]})
+    for owner in [*listed[:number], *document.get("scenes", [])]:
+        key = "children" if "nodes" not in owner else "nodes"
+        if hips in owner.get(key, []):
+            owner[key] = [number if child == hips else child for child in owner[key]]
+    own = listed[hips].get("translation", [0.0, 0.0, 0.0])
+    listed[hips]["translation"] = (np.array(own, np.float64) - place[:3]).tolist()
+    lifted = base.copy()
+    lifted[:3, 3] = 0.0
+    for skin in document["skins"]:
+        if hips not in skin["joints"]:
+            continue
+        members = [file.index("nodes", n, number) for n in skin["joints"]]
+        binds = _binds(file, skin, members)
+        # The root bone keeps its place relative to the hips, also in the bind pose.
+        inverse = np.linalg.inv(lifted) @ world[hips] @ binds[members.index(hips)]
+        columns = np.swapaxes(np.concatenate([binds, inverse[None]]), 1, 2).reshape(-1, 16)
+        skin["joints"] = [*members, number]
+        skin["inverseBindMatrices"] = _Animation(document, binary).accessor(columns, "MAT4")
+    return number
 
 
 def _detached_joints(

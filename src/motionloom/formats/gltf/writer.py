@@ -54,20 +54,20 @@ def gltf_document(
         raise InvalidInput(
             "a glTF file needs at least one motion, and each motion at least one frame"
         )
-    draft = _Document(compact)
+    draft = Document(compact)
     for number, (name, motion) in enumerate(cast):
-        draft.add_character(name, motion, number, kind)
+        draft.add_curves(motion, draft.add_character(name, motion, number, kind))
     return draft.finished()
 
 
 def write_meshes(motion: Motion, path: str | Path, meshes: Sequence[SkinnedMesh]) -> None:
     """Write a motion with meshes bound to its skeleton."""
-    draft = _Document(compact=False)
-    draft.add_meshes(motion, meshes)
+    draft = Document(compact=False)
+    draft.add_curves(motion, draft.add_meshes(motion, meshes))
     write_document(Path(path), *draft.finished())
 
 
-class _Document:
+class Document:
     """A glTF document under construction."""
 
     def __init__(self, compact: bool) -> None:
@@ -91,6 +91,7 @@ class _Document:
         self.figures: dict[tuple[str, int], int] = {}
 
     def add(self, kind: str, item: dict[str, Any]) -> int:
+        """Append an item to a list of the document, and return its index."""
         items = self.document.setdefault(kind, [])
         items.append(item)
         return len(items) - 1
@@ -124,7 +125,8 @@ class _Document:
             item["min"], item["max"] = flat.min(axis=0).tolist(), flat.max(axis=0).tolist()
         return self.add("accessors", item)
 
-    def add_character(self, name: str, motion: Motion, number: int, kind: str) -> None:
+    def add_character(self, name: str, motion: Motion, number: int, kind: str) -> int:
+        """Add a skeleton with a figure, and return the node of its first joint."""
         skeleton = motion.skeleton
         name = name or f"character {number + 1}"
         first, holder = self._add_joints(motion, name)
@@ -136,10 +138,10 @@ class _Document:
         if figure is not None:
             shown = self._figure(figure, skeleton.key, number % len(COLORS))
             self._add_root({"name": f"{name} {figure.name}", "mesh": shown, "skin": skin})
-        self._add_curves(motion, first)
+        return first
 
-    def add_meshes(self, motion: Motion, meshes: Sequence[SkinnedMesh]) -> None:
-        """Add a character with meshes from its file."""
+    def add_meshes(self, motion: Motion, meshes: Sequence[SkinnedMesh]) -> int:
+        """Add a character with meshes from its file, and return the node of its first joint."""
         first, holder = self._add_joints(motion, motion.name or "character")
         for mesh in meshes:
             bind = self._inverse_bind(mesh.bind)
@@ -149,7 +151,7 @@ class _Document:
             shown = self.add("meshes", {"name": mesh.name, "primitives": [primitive]})
             skin = self._skin(mesh.name, motion, first, holder, bind)
             self._add_root({"name": mesh.name, "mesh": shown, "skin": skin})
-        self._add_curves(motion, first)
+        return first
 
     def _add_root(self, node: dict[str, Any]) -> int:
         """Add a root node to the scene, and return its index."""
@@ -236,7 +238,8 @@ class _Document:
         indices = self.accessor(corners, "SCALAR", target=_INDICES)
         return {"attributes": attributes, "indices": indices}
 
-    def _add_curves(self, motion: Motion, first: int) -> None:
+    def add_curves(self, motion: Motion, first: int) -> None:
+        """Add a key in every frame of a motion, for the nodes from `first` on."""
         times = self._times(len(motion), motion.fps)
         turns = rot.unroll(motion.rotations)[..., [1, 2, 3, 0]]
         still = np.zeros(len(motion.skeleton), bool)
@@ -272,5 +275,8 @@ class _Document:
         self.animation["channels"].append(channel)
 
     def finished(self) -> tuple[dict[str, Any], bytes]:
+        """Return the document and its buffer."""
         self.document["buffers"] = [{"byteLength": self.length}]
+        if not self.animation["channels"]:
+            self.document["animations"].remove(self.animation)
         return self.document, b"".join(self.parts)

@@ -27,8 +27,11 @@ Element = ElementTree.Element
 _LARGEST = 16_000_000  # bytes of a model file
 _DEEPEST = 200  # levels of XML elements
 _MOST_NODES = 2_000
-_MOST_SHAPES = 5_000
+_MOST_ELEMENTS = 200_000  # XML elements of all files of a model
+_MOST_SHAPES = 1_000
 _MOST_FILES = 32
+_LARGEST_MESHES = 1 << 29  # bytes of all meshes; one that is used twice counts twice
+_PORTION = 1 << 16  # bytes parsed at a time
 _FARTHEST = 100.0  # meters: no part of a robot is farther from its parent
 
 
@@ -51,6 +54,8 @@ class Draft:
     missing: list[str] = field(default_factory=list)
     immobile: list[str] = field(default_factory=list)
     files: int = 0
+    elements: int = 0
+    mesh_bytes: int = 0
 
     @property
     def folder(self) -> Path:
@@ -73,15 +78,19 @@ class Draft:
         depth = 0
         root: Element | None = None
         try:
-            parser.feed(data)
+            for place in range(0, len(data) + 1, _PORTION):
+                parser.feed(data[place : place + _PORTION])
+                for event, element in parser.read_events():
+                    root = element if root is None else root
+                    depth += 1 if event == "start" else -1
+                    self.elements += event == "start"
+                    if depth > _DEEPEST or self.elements > _MOST_ELEMENTS:
+                        raise MotionFormatError(
+                            f"elements are nested more than {_DEEPEST} deep, or there are more "
+                            f"than {_MOST_ELEMENTS}",
+                            path=path,
+                        )
             parser.close()
-            for event, element in parser.read_events():
-                root = element if root is None else root
-                depth += 1 if event == "start" else -1
-                if depth > _DEEPEST:
-                    raise MotionFormatError(
-                        f"elements are nested more than {_DEEPEST} deep", path=path
-                    )
         except ElementTree.ParseError as error:
             line = error.position[0]
             raise MotionFormatError(
@@ -154,6 +163,9 @@ class Draft:
             if reason := mesh_problem(mesh[0]):
                 self.missing.append(reason)
                 return
+            self.mesh_bytes += mesh[0].stat().st_size
+            if self.mesh_bytes > _LARGEST_MESHES:
+                self.refuse(f"the meshes have more than {_LARGEST_MESHES >> 20} MB")
             read = partial(read_mesh, *mesh)
         elif not (size and all(0.0 < s <= _FARTHEST for s in size)):
             self.refuse(f"a {kind} of {self.names[node]!r} has no size")

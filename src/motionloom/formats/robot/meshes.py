@@ -26,7 +26,10 @@ def mesh_problem(path: Path) -> str:
     """Return a short reason why a mesh file cannot be used, or an empty string."""
     if path.suffix.lower() not in (".stl", ".obj"):
         return f"{path.name} is neither STL nor OBJ"
-    return "" if path.is_file() else f"{path.name} does not exist"
+    try:
+        return "" if path.is_file() else f"{path.name} does not exist"
+    except OSError:  # such as a name that is too long
+        return f"{path.name[:40]} cannot be a file"
 
 
 def read_mesh(path: Path, scale: NDArray[np.float64], triangles: bool = True) -> Mesh:

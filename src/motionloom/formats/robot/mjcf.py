@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 _GRAY = (0.62, 0.66, 0.72)
 _SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3}
 _SKIPPED = ("plane", "hfield", "sdf")
+_DEFAULTED = ("joint", "geom", "mesh", "material")  # elements that are read with defaults
+_MOST_CLASSES, _MOST_ATTRIBUTES = 1_000, 100  # each class contains the attributes of those above
 
 
 @dataclass
@@ -114,9 +116,13 @@ def _defaults(model: _Model, element: Element, above: dict, *, top: bool = False
     if top:
         here = {tag: dict(values) for tag, values in model.defaults["main"].items()}
     for child in element:
-        if child.tag != "default":
+        if child.tag in _DEFAULTED:
             here.setdefault(child.tag, {}).update(child.attrib)
+            if len(here[child.tag]) > _MOST_ATTRIBUTES:
+                model.draft.refuse(f"a {child.tag} has more than {_MOST_ATTRIBUTES} attributes")
     model.defaults[name] = here
+    if len(model.defaults) > _MOST_CLASSES:
+        model.draft.refuse(f"the model has more than {_MOST_CLASSES} default classes")
     for child in element.findall("default"):
         _defaults(model, child, here)
 
@@ -267,6 +273,8 @@ def _geom(
         line = fromto[3:] - fromto[:3]
         position, half = 0.5 * (fromto[:3] + fromto[3:]), 0.5 * float(np.linalg.norm(line))
         turn = rot.between(np.array([0.0, 0.0, 1.0]), line)
+        if not size:
+            draft.refuse(f"{where} has no size")
         size = [size[0], half] if kind != "box" else [size[0], size[-1], half]
     contype, affinity = given.get("contype", "1"), given.get("conaffinity", "1")
     collides = contype != "0" or affinity != "0"

@@ -5,9 +5,8 @@ between 1.4 and 2.1 m tall, and toes point forward. The ground can push but not 
 that nobody falls faster than 9.81 m/s^2. Nobody turns halfway around in a thirtieth of a second.
 Each issue reports a measurement and the advice that follows from it.
 
-Issues that have only one solution can be repaired: short flips are replaced by interpolating
-between the neighboring frames, and a body above or below the floor is moved onto it. Units, axes
-and rates are for the user to decide.
+Issues that have only one solution can be repaired; see `motionloom.motion.repairs.clean`. Units,
+axes and rates are for the user to decide.
 """
 
 from __future__ import annotations
@@ -42,7 +41,8 @@ _FACTORS = (2.0, 3.0, 4.0)  # factors by which a stated rate may be too high
 # Median distance between the ankles along the hip line, beyond that of the hips, in leg lengths.
 _SPLAYED = 0.8
 _LEG = ("hip", "knee", "ankle", "foot")
-_SLIDE_LIMIT = 0.08  # meters per contact
+_SLIP_LIMIT = 0.07  # meters per contact; 2 % of the takes that set it slide farther
+_GRAVE = 0.1  # share of the frames with a joint beyond its range
 _FLOATING = 0.175  # meters; a body that is higher above the floor is an error
 Array = NDArray[np.float64]
 _LONGEST_FLIP = 0.2  # seconds; a longer flip hides too much motion to interpolate
@@ -55,8 +55,8 @@ class Issue:
     Attributes
     ----------
     code : str
-        Kind of issue: ``unit, up, tpose, rate, jitter, sides, jumps, twists, floor, drift,
-        roles, carrier, bones, slide, reader``.
+        Kind of issue: ``unit, up, tpose, rate, gaps, jitter, sides, jumps, twists, range, floor,
+        drift, roles, carrier, bones, slide, reader``.
     severity : {"error", "warning", "info"}
         An error needs a repair and a warning needs a second look; info is for reference.
     message : str
@@ -99,6 +99,31 @@ def find_issues(motion: Motion, *, measured: Measurements | None = None) -> tupl
     issues = [issue for check in _CHECKS for issue in [check(measured)] if issue is not None]
     rank = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted(issues, key=lambda issue: rank[issue.severity]))
+
+
+def grave_fault(motion: Motion) -> str | None:
+    """Return the fault for which a take is not used in graphs, dances and controllers, or None.
+
+    These are swapped sides, jitter, and joints beyond their range in more than a tenth of the
+    frames, such as a head that is upside down.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> grave_fault(ml.demo.clip("walk"))
+    """
+    measured = Measurements(motion)
+    if not len(motion) or not np.isfinite(motion.rotations).all():
+        return None  # other checks report it
+    for check in (_sides, _jitter, _range):
+        issue = check(measured)
+        if issue is not None and (check is not _range or _range_share(measured) > _GRAVE):
+            return f"{issue.message}: repair it with motionloom clean"
+    return None
+
+
+def _range_share(measured: Measurements) -> float:
+    return float(np.mean(np.logical_or.reduce(list(measured.beyond_range.values()))))
 
 
 # --- the checks ---------------------------------------------------------------------------
@@ -191,7 +216,7 @@ def _jitter(measured: Measurements) -> Issue | None:
         "jitter",
         "warning",
         f"the joints shake by {1000 * measured.jitter:.0f} mm from frame to frame",
-        "smooth the take where it was captured, or capture it again",
+        "motionloom clean smooths it and keeps impacts",
     )
 
 
@@ -207,28 +232,50 @@ def _percentile(values: NDArray[np.float64], share: float) -> float:
 
 
 def _sides(measured: Measurements) -> Issue | None:
-    """Check for swapped sides: toes point forward, perpendicular to the line between the hips."""
-    needed = [f"{side}_{part}" for side in ("left", "right") for part in _LEG]
-    if not measured.has(*needed) or not len(measured.motion):
-        return None
-    rest = Measurements(measured.motion.rest_pose())
-    if _legs_down(rest) and _toes_ahead(rest) < -0.3:
-        what = "the toes point backward in the rest pose"
-    elif not _legs_down(rest) and _toes_ahead(measured) < -0.3:
-        what = "the toes point backward in half of the frames"
-    elif (apart := _ankles_apart(measured)) > _SPLAYED:
-        what = (
-            f"the ankles are {apart:.1f} leg lengths farther apart than the hips in half of the "
-            "frames"
-        )
-    else:
+    what = swapped_sides(measured)
+    if what is None:
         return None
     return Issue(
         "sides",
         "error",
         f"{what}: left and right seem to be swapped",
-        "swap the names of the left and right joints, or supply a role map with --roles",
+        "motionloom clean swaps them back; or supply a role map with --roles",
     )
+
+
+def swapped_sides(measured: Measurements) -> str | None:
+    """Return why left and right seem to be swapped, or None if they do not.
+
+    Toes point forward, perpendicular to the line between the hips.
+    """
+    needed = [f"{side}_{part}" for side in ("left", "right") for part in _LEG]
+    if not measured.has(*needed) or not len(measured.motion):
+        return None
+    rest = Measurements(measured.motion.rest_pose())
+    if _legs_down(rest) and _toes_ahead(rest) < -0.3:
+        return "the toes point backward in the rest pose"
+    if not _legs_down(rest) and _toes_ahead(measured) < -0.3:
+        return "the toes point backward in half of the frames"
+    if (apart := _ankles_apart(measured)) > _SPLAYED:
+        return (
+            f"the ankles are {apart:.1f} leg lengths farther apart than the hips in half of the "
+            "frames"
+        )
+    return "the legs point up" if _legs_up(measured) else None
+
+
+def _legs_up(measured: Measurements) -> bool:
+    """Return whether the ankles are above the hips although the head is as well.
+
+    This happens if the joints of one side have mirrored axes and the rotations of the other side.
+    """
+    hips = 0.5 * (measured.position("left_hip")[:, 1] + measured.position("right_hip")[:, 1])
+    ankles = np.minimum(*(measured.position(f"{side}_ankle")[:, 1] for side in ("left", "right")))
+    if not measured.has("head"):
+        return False
+    head = measured.position("head")[:, 1]
+    above = (ankles > hips + 0.3 * _leg_length(measured)) & (head > hips)
+    return bool(np.mean(above) > 0.9)
 
 
 def _legs_down(rest: Measurements) -> bool:
@@ -310,7 +357,8 @@ def _jumps(measured: Measurements) -> Issue | None:
         "error",
         f"the body jumps or flips ({', '.join(measured.turns)}) "
         f"at frame {_some(measured.jump_frames)}",
-        "check these frames; --fix replaces short flips by interpolating between their neighbors",
+        "check these frames; motionloom clean replaces short flips by interpolating between their "
+        "neighbors",
     )
 
 
@@ -318,31 +366,63 @@ def _some(frames: NDArray[np.intp]) -> str:
     return ", ".join(str(frame) for frame in frames[:5]) + (", ..." if len(frames) > 5 else "")
 
 
-def _floor(measured: Measurements) -> Issue | None:
-    ground = measured.ground_offset
-    if ground is None:
+def _range(measured: Measurements) -> Issue | None:
+    """Check joint angles; the head may be upside down, or a knee bent the wrong way."""
+    beyond = measured.beyond_range
+    if not beyond:
         return None
+    share = 100.0 * _range_share(measured)
+    return Issue(
+        "range",
+        "warning",
+        f"{', '.join(role.replace('_', ' ') for role in beyond)}: beyond the range of a human in "
+        f"{share:.0f} % of the frames",
+        "motionloom clean undoes half turns and moves other frames into the range",
+    )
+
+
+def _floor(measured: Measurements) -> Issue | None:
+    ground, mild = measured.ground_offset, measured.height_error
+    if ground is None:
+        return None if mild is None else off_the_floor(mild)
     floats = 0.0 < ground < _FLOATING
     return Issue(
         "floor",
         "warning" if floats else "error",
         f"the ground is {100 * abs(ground):.0f} cm {'above' if ground > 0 else 'below'} y = 0",
-        "--fix moves the ground to y = 0; skip this if the take uses a beam, a ball or a ledge",
+        "motionloom clean moves the ground to y = 0; skip this if the take uses a beam, a ball or "
+        "a ledge",
+    )
+
+
+def off_the_floor(error: float) -> Issue:
+    """Return the issue of a body that floats, or sinks, by a few centimeters."""
+    return Issue(
+        "floor",
+        "info",
+        f"the body {'floats' if error > 0 else 'sinks'} {100 * abs(error):.0f} cm "
+        f"{'above' if error > 0 else 'into'} the floor",
+        "motionloom clean moves it onto the floor",
     )
 
 
 def _drift(measured: Measurements) -> Issue | None:
-    drift = measured.ground_drift
-    if drift is None:
+    drift, velocity = measured.ground_drift, measured.floor_velocity
+    if drift is not None:
+        way = "rises" if drift > 0 else "sinks"
+        what = (
+            f"the ground {way} by {100 * abs(drift):.0f} cm from the first frame to the last, also "
+            "while feet stand on it"
+        )
+    elif velocity is not None:
+        speed = 100.0 * float(np.linalg.norm(velocity))
+        what = f"the body drifts over the floor at {speed:.0f} cm/s, also while feet stand"
+    else:
         return None
-    way = "rises" if drift > 0 else "sinks"
     return Issue(
-        "drift",
-        "warning",
-        f"the ground {way} by {100 * abs(drift):.0f} cm from the first frame to the last, also "
-        "while feet stand on it",
-        "the capture drifts: level the take where it was captured",
-    )
+        "drift", "warning" if drift is not None else "info", what,
+        "motionloom clean removes a steady drift",
+    )  # fmt: skip
 
 
 def _roles(measured: Measurements) -> Issue | None:
@@ -373,17 +453,12 @@ def _carrier(measured: Measurements) -> Issue | None:
 
 
 def _slide(measured: Measurements) -> Issue | None:
-    if measured.contacts is None or len(measured.motion) < 2:
-        return None
-    from motionloom.motion.diagnostics.quality import foot_slide
-
-    slide = foot_slide(measured.motion, measured.contacts)
-    if slide.per_contact_m is None or slide.per_contact_m <= _SLIDE_LIMIT:
+    if measured.slip is None or measured.slip <= _SLIP_LIMIT:
         return None
     return Issue(
         "slide",
         "info",
-        f"the feet slide {100 * slide.per_contact_m:.1f} cm per contact",
+        f"the feet slide {100 * measured.slip:.1f} cm per contact",
         "lock the feet with motionloom clean",
     )
 
@@ -396,55 +471,31 @@ def _reader(measured: Measurements) -> Issue | None:
 
 
 _CHECKS: tuple[Callable[[Measurements], Issue | None], ...] = (
-    _unit, _up, _tpose, _rate, _jitter, _sides, _jumps, _floor, _drift, _roles, _carrier, _bones,
-    _slide, _reader,
+    _unit, _up, _tpose, _rate, _jitter, _sides, _jumps, _range, _floor, _drift, _roles, _carrier,
+    _bones, _slide, _reader,
 )  # fmt: skip
 
 
-def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
-    """Repair flips and floor height; return the motion and one sentence per repair.
-
-    Examples
-    --------
-    >>> import motionloom as ml
-    >>> walk = ml.demo.clip("walk").transform(shift=(0, 0.3, 0))
-    >>> repaired, done = repair(walk)
-    >>> done
-    ('moved down by 0.30 m onto the floor',)
-    """
-    done: list[str] = []
-    measured = Measurements(motion)
-    if len(measured.jump_frames):
-        motion, frames = _without_flips(measured)
-        if frames:
-            done.append(f"{frames} flipped frames replaced by interpolation")
-            measured = Measurements(motion)
-    ground = measured.ground_offset
-    if ground is not None:
-        motion = motion.transform(shift=(0.0, -ground, 0.0))
-        done.append(f"moved {'down' if ground > 0 else 'up'} by {abs(ground):.2f} m onto the floor")
-    return motion, tuple(done)
-
-
-def _without_flips(measured: Measurements) -> tuple[Motion, int]:
-    motion = measured.motion
+def without_flips(motion: Motion, measured: Measurements) -> Motion:
+    """Return `motion` with short flips replaced by interpolating between the frames around them."""
+    skeleton = motion.skeleton
     rotations = motion.rotations.astype(np.float64)
     root = motion.root.astype(np.float64)
     longest = max(1, round(_LONGEST_FLIP * motion.fps))
-    changed: set[int] = set()
+    changed = False
     for role, frames in measured.turns.items():
         for start, end in _flips(frames, longest, len(motion)):
             if not np.isin([start, end], measured.jump_frames).any():
                 continue  # invisible: a joint further down rotates back
+            changed = True
             if role == "root path":
                 root[start:end] = _between(
                     root, start, end, lambda a, b, share: a + share[:, None] * (b - a)
                 )
             else:
-                joint = motion.skeleton.joint(measured.roles[role])
+                joint = skeleton.joint(measured.roles[role])
                 rotations[start:end, joint] = _between(rotations[:, joint], start, end, rot.slerp)
-            changed.update(range(start, end))
-    return replace(motion, rotations=rotations, root=root), len(changed)
+    return replace(motion, rotations=rotations, root=root) if changed else motion
 
 
 def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int, int]]:

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
-from motionloom.motion.feet.contacts import FootContacts, foot_contacts
-from motionloom.motion.kinematics.body import center_of_mass
+from motionloom.motion.feet.contacts import SIDES, FootContacts, foot_contacts, part_path
+from motionloom.motion.feet.stances import Stances, stance
+from motionloom.motion.kinematics.body import body_height, center_of_mass, leg_length
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.skeleton import Skeleton
 from motionloom.motion.smoothing import second_derivative
 
 Array = NDArray[np.float64]
@@ -43,25 +45,43 @@ _FLIGHT_FRAMES = 4
 _FASTEST_FALLS = 85.0  # percentile
 _LEAST_FALL = 0.4  # g; a slower fall is a lifted foot or a hanging body
 
-# Jitter: correlation of successive accelerations (-2/3 for pure noise), and its size in meters.
-# No take of CMU and Bandai-Namco (1,095) is below the first and above the second.
-_NOISE_CORRELATION, _NOISE = -0.3, 0.0025
+# Jitter in meters. The largest of CMU's even-numbered performers and Bandai-Namco is 1.6 mm.
+_NOISE = 0.0025
 # A ground that drifts, in meters over the take. On stairs, the ground changes between contacts but
-# not during them. The two agree within these factors for a drift, and in none of the 1,095 takes.
-_DRIFT, _DRIFTS_ALIKE = 0.12, (0.4, 2.0)
-_DRIFT_FRAMES, _DRIFT_CONTACTS = 5, 3
+# not during them. The two agree within these factors for a drift.
+_DRIFT, _DRIFTS_ALIKE = 0.10, (0.4, 2.5)
 _DRIFT_UNEXPLAINED = 0.3  # share of the variance of the levels that a steady drift does not explain
+# Drift over the floor in m/s, mean and median over stances, and in standard errors. Feet that roll
+# move by 2 to 4 cm/s.
+_DRIFT_SPEED, _DRIFT_SIGNIFICANT = (0.043, 0.036), 1.5
+_DRIFT_DISTANCE = 0.18  # meters over the whole take
+# Height of the balls of standing feet above the floor, divided by the body's height: the median of
+# CMU and of Bandai-Namco (4.3 and 4.2 cm), and the range over rigs.
+_BALL_SHARE, _BALL_RANGE = 0.025, (0.0, 0.043)
+_STANDS_OFF = 0.018  # meters above or below the usual height of the rig
+_LEAST_TAKES = 3  # of a rig, to know its usual height
+_ON_FEET = 0.6  # height of the hips above the lower ankle, in leg lengths
+_RANGE_SHARE = 0.01  # of the frames beyond a joint's range
 
 _VISIBLE_LEAP = 0.20  # meters in one frame, in excess of the steps before and after
+
+
+def height_error(balls: float, usual: float) -> float | None:
+    """Return by how much balls of feet stand too high, in meters, or None if it is little."""
+    error = balls - usual
+    return error if _STANDS_OFF < abs(error) < _BALLS_FLOAT else None
 
 
 class Measurements:
     """Measurements of a motion with T frames, each computed on first use.
 
-    They describe only the body, so joints above the hips are excluded.
+    They describe only the body, so joints above the hips are excluded. `ball_height` is the usual
+    height of the balls of standing feet above the floor in other takes of the rig, in meters; see
+    `BallHeights`.
     """
 
-    def __init__(self, motion: Motion) -> None:
+    def __init__(self, motion: Motion, *, ball_height: float | None = None) -> None:
+        self._ball_height = ball_height
         self.motion = hips_as_root(motion)
         self.roles = self.motion.skeleton.roles
 
@@ -109,47 +129,127 @@ class Measurements:
         return float(quarter) if quarter < _SUNK else None
 
     @cached_property
+    def height_error(self) -> float | None:
+        """Height in meters at which an upright body stands above the floor; negative below.
+
+        The balls of standing feet are compared with their usual height in other takes of the rig.
+        If that is unknown, only feet below the floor and feet far above it are errors, because
+        rigs put the ball of the foot between 1 and 6 cm above the sole. The result is None if the
+        body does not stand on its feet, or if the error is small.
+        """
+        if self.contacts is None or self.stances is None:
+            return None
+        balls, height = self.ball_level, body_height(self.motion.skeleton) or 1.7
+        if self._ball_height is not None:
+            return height_error(balls, self._ball_height)
+        if _BALL_RANGE[1] * height < balls < _BALLS_FLOAT:
+            return balls - _BALL_SHARE * height
+        return balls if _BALLS_BELOW < balls < _BALL_RANGE[0] * height else None
+
+    @cached_property
+    def ball_level(self) -> float:
+        """Height in meters at which the balls of the feet stand on the main floor."""
+        assert self.contacts is not None
+        floor = self.contacts.floor
+        return floor if self.stances is None else self.stances.level(floor)
+
+    @cached_property
+    def on_feet(self) -> bool:
+        """Whether the body stands, walks or runs on its feet in most of the frames."""
+        if self.contacts is None or not self.has("hips", "left_ankle", "right_ankle"):
+            return False
+        leg = leg_length(self.motion.skeleton)
+        ankles = [self.position(f"{side}_ankle")[:, 1] for side in SIDES]
+        hips = self.position("hips")[:, 1]
+        upright = hips - np.minimum(*ankles) > _ON_FEET * leg
+        stands = [self.contacts.standing(side) for side in SIDES]
+        lowest = self.lowest > np.minimum(*ankles) - 0.2
+        return bool(np.mean(upright & lowest) > 0.7 and np.mean(np.logical_or(*stands)) > 0.2)
+
+    @cached_property
+    def stances(self) -> Stances | None:
+        """Movement of the feet while they stand, or None if the body does not stand on its feet."""
+        if self.contacts is None or not self.on_feet:
+            return None
+        rows = []
+        for side in SIDES:
+            ball = part_path(self.motion, f"{side}_ball")
+            flat = self.contacts[f"{side}_ball"] & self.contacts[f"{side}_heel"]
+            for start, end in self.contacts.intervals(f"{side}_ball"):
+                row = stance(ball, flat, start, end, self.motion.fps)
+                if row is not None:
+                    rows.append(row)
+        enough = len(rows) >= 2 or (rows and rows[0][-1] > self.motion.fps)
+        return Stances(np.array(rows)) if enough else None
+
+    @cached_property
     def ground_drift(self) -> float | None:
         """Rise of the ground in meters from the start to the end, or None if it stays level.
 
         A ground that drifts also rises while a foot stands on it.
         """
-        if self.contacts is None:
+        if self.stances is None:
             return None
-        slopes: list[tuple[float, int]] = []
-        times, levels = [], []
-        for side in ("left", "right"):
-            height = self.position(f"{side}_foot")[:, 1]
-            for start, end in self.contacts.intervals(f"{side}_ball"):
-                times.append(0.5 * (start + end))
-                levels.append(float(np.median(height[start:end])))
-                if end - start >= _DRIFT_FRAMES:
-                    time = np.arange(end - start) - 0.5 * (end - start - 1)
-                    slopes.append((float(time @ height[start:end] / (time @ time)), end - start))
-        if len(slopes) < _DRIFT_CONTACTS:
+        seconds = len(self.motion) / self.motion.fps
+        during = self.stances.median(1) * seconds
+        line, unexplained = self.stances.slope(self.motion.fps)
+        between = during if line is None else line * seconds
+        if abs(between) < _DRIFT or not _DRIFTS_ALIKE[0] < during / between < _DRIFTS_ALIKE[1]:
             return None
-        frames = len(self.motion)
-        during = frames * float(np.median(np.repeat(*map(np.array, zip(*slopes, strict=True)))))
-        line = np.polyfit(times, levels, 1)
-        between = frames * float(line[0])
-        left = float(np.var(np.array(levels) - np.polyval(line, times)) / max(np.var(levels), 1e-9))
-        alike = abs(between) > _DRIFT and _DRIFTS_ALIKE[0] < during / between < _DRIFTS_ALIKE[1]
-        return between if alike and left < _DRIFT_UNEXPLAINED else None
+        return between if unexplained < _DRIFT_UNEXPLAINED else None
+
+    @cached_property
+    def floor_velocity(self) -> Array | None:
+        """Velocity (3,) in m/s at which the body drifts over the floor, or None if it does not.
+
+        Feet that stand move at this velocity, wherever the body walks.
+        """
+        if self.stances is None:
+            return None
+        mean, error = self.stances.mean()
+        middle = np.array([self.stances.median(0), 0.0, self.stances.median(2)])
+        speed = float(np.hypot(mean[0], mean[2]))
+        least = max(_DRIFT_SPEED[0], _DRIFT_DISTANCE * self.motion.fps / len(self.motion))
+        if speed < least or speed < _DRIFT_SIGNIFICANT * error:
+            return None
+        return middle if np.linalg.norm(middle) > _DRIFT_SPEED[1] else None
+
+    @cached_property
+    def slip(self) -> float | None:
+        """Distance in meters that a standing foot moves in half of the contacts; None if unknown.
+
+        Unlike `foot_slide`, only steady movement counts, so a foot may roll and tremble.
+        """
+        return None if self.stances is None else self.stances.slip(self.motion.fps)
 
     @cached_property
     def jitter(self) -> float | None:
         """Noise of the body points in meters (standard deviation), or None if they move smoothly.
 
-        The accelerations of a smooth motion change little from frame to frame, also if it is played
-        too fast. Those of noise change their sign.
+        Fourth differences of a smooth motion are small, also if it is played too fast.
         """
         if len(self.motion) < 8:
             return None
-        change = np.diff(self._points.astype(np.float64), n=2, axis=0)
-        alike = np.sum(change[1:] * change[:-1], axis=(0, 2))
-        correlation = float(np.median(alike / np.maximum(np.sum(change**2, axis=(0, 2)), 1e-12)))
-        noise = float(np.median(np.abs(change))) / 0.6745 / np.sqrt(6.0)
-        return noise if correlation < _NOISE_CORRELATION and noise > _NOISE else None
+        change = np.diff(self._points.astype(np.float64), n=4, axis=0)
+        noise = float(np.median(np.abs(change))) / 0.6745 / np.sqrt(70.0)
+        return noise if noise > _NOISE else None
+
+    # --- joint ranges -------------------------------------------------------------------
+
+    @cached_property
+    def beyond_range(self) -> dict[str, NDArray[np.bool_]]:
+        """Masks (T,) of the frames in which a joint is beyond its range, keyed by role."""
+        from motionloom.motion.diagnostics.anatomy import joint_angles
+
+        if not len(self.motion) or not self.has("hips", "chest"):
+            return {}
+        masks: dict[str, NDArray[np.bool_]] = {}
+        for angles in joint_angles(self.motion):
+            beyond = angles.excess > 0.0
+            if beyond.sum() >= max(_RANGE_SHARE * len(beyond), 2.0):
+                role = angles.limits.role
+                masks[role] = masks.get(role, np.zeros(len(beyond), bool)) | beyond
+        return masks
 
     # --- jumps and flips ----------------------------------------------------------------
 
@@ -250,3 +350,50 @@ class Measurements:
             if fall > _LEAST_FALL and push < 0.5 * fall:
                 falls += [fall] * int(end - start)
         return float(np.percentile(falls, _FASTEST_FALLS)) if falls else None
+
+
+class BallHeights:
+    """Usual heights of the balls of standing feet, collected from takes.
+
+    Takes of one performer share a skeleton, and those of one rig its joint names. The height of a
+    performer is used if it is known from enough takes, otherwise that of the rig in relation to the
+    body height.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> heights = BallHeights()
+    >>> for name in ("walk", "walk_slow", "walk_fast"):
+    ...     heights.add(Measurements(ml.demo.clip(name)))
+    >>> floating = ml.demo.clip("walk").transform(shift=(0, 0.03, 0))
+    >>> round(Measurements(floating, ball_height=heights.of(floating)).height_error, 2)
+    0.03
+    """
+
+    def __init__(self) -> None:
+        self._heights: dict[object, list[float]] = {}
+
+    def add(self, measured: Measurements) -> None:
+        """Add a take, unless it does not stand on its feet."""
+        if measured.contacts is None or not measured.on_feet:
+            return
+        balls, skeleton = measured.ball_level, measured.motion.skeleton
+        height = body_height(skeleton) or 1.7
+        if -0.1 < balls < _BALLS_ABOVE:
+            self._heights.setdefault(_performer(skeleton), []).append(balls)
+            self._heights.setdefault(skeleton.names, []).append(balls / height)
+
+    def of(self, motion: Motion) -> float | None:
+        """Return the usual height for the skeleton of a motion in meters, or None if unknown."""
+        skeleton = hips_as_root(motion).skeleton
+        own = self._heights.get(_performer(skeleton), [])
+        if len(own) >= _LEAST_TAKES:
+            return float(np.median(own))
+        rig = self._heights.get(skeleton.names, [])
+        if len(rig) < _LEAST_TAKES:
+            return None
+        return float(np.median(rig)) * (body_height(skeleton) or 1.7)
+
+
+def _performer(skeleton: Skeleton) -> tuple[tuple[str, ...], bytes]:
+    return skeleton.names, np.round(skeleton.offsets, 3).tobytes()

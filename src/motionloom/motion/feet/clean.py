@@ -118,7 +118,12 @@ def root_shift(
     if not (np.isfinite(band).all() and np.isfinite(right).all()):
         raise InvalidInput("feet cannot be locked: some frames have missing or infinite values")
     shift = solveh_banded(band.reshape(7, 3 * frames), right.ravel()).reshape(frames, 3)
-    drop = np.zeros(frames)
+    return _lowered(limbs, ankles, shift, fps)
+
+
+def _lowered(limbs: Sequence[Limb], ankles: Sequence[Array], shift: Array, fps: float) -> Array:
+    """Return the displacement (T, 3) of the root, lowered where a leg does not reach its ankle."""
+    drop = np.zeros(len(shift))
     for limb, ankle in zip(limbs, ankles, strict=True):
         drop = np.maximum(drop, _lowering(limb, ankle, shift))
     shift[:, 1] -= _envelope(drop, max(round(_ENVELOPE_SECONDS * fps), 1))
@@ -203,7 +208,11 @@ class CleanReport:
 
 
 def clean_feet(
-    motion: Motion, *, contacts: FootContacts | None = None, ease: float = 0.25
+    motion: Motion,
+    *,
+    contacts: FootContacts | None = None,
+    ease: float = 0.25,
+    follow: bool = True,
 ) -> tuple[Motion, CleanReport]:
     """Remove foot skate; return a motion whose feet do not slide during contacts, and a report.
 
@@ -216,6 +225,8 @@ def clean_feet(
     ease : float
         Seconds before and after a contact over which the foot leaves and rejoins its captured
         path.
+    follow : bool
+        If a foot slides far, move the whole body along with the contacts; see `lock_feet`.
 
     Returns
     -------
@@ -232,7 +243,7 @@ def clean_feet(
     if contacts is None:
         contacts = foot_contacts(motion)
     before = foot_slide(motion, contacts)  # also checks the contacts' length
-    cleaned = lock_feet(motion, contacts, ease=ease)
+    cleaned = lock_feet(motion, contacts, ease=ease, follow=follow)
     change = _angle_changes(motion, cleaned)
     moved = np.linalg.norm(cleaned.root - motion.root, axis=-1) > 1e-3
     report = CleanReport(
@@ -272,6 +283,7 @@ def lock_feet(
     *,
     ease: float = 0.25,
     heights: Mapping[str, Array] | None = None,
+    follow: bool = True,
 ) -> Motion:
     """Return `motion` with its feet locked during `contacts`; see `clean_feet`.
 
@@ -284,12 +296,16 @@ def lock_feet(
     heights : mapping, optional
         Height in meters of the ground under each contact, for ``left_ball`` and ``right_ball``. By
         default, feet keep the captured height.
+    follow : bool
+        If a foot slides far, move the whole body along with the contacts. Otherwise, the legs
+        change, and the hips are lowered only where a leg does not reach the ground.
     """
     if not ease > 0.0:
         raise InvalidInput(f"ease must be a positive time in seconds; got {ease}")
     if not len(motion) or not any(contacts.plants.values()):
         return motion
-    motion = replace(motion, root=motion.root + drift_shift(motion, contacts))
+    if follow:
+        motion = replace(motion, root=motion.root + drift_shift(motion, contacts))
     feet = {side: foot_of(motion, side, contacts) for side in SIDES}
     reach = max(ease * motion.fps, 1.0)
     frames = len(motion)
@@ -306,13 +322,14 @@ def lock_feet(
             ground_under(plants, captured, frames),
             ground_under(plants, given, frames),
         )
-    shift = root_shift(
-        [foot.limb for foot in feet.values()],
-        [path.ankle for path in paths.values()],
-        hips_path(motion).astype(np.float64),
-        contacts.standing("left") | contacts.standing("right"),
-        motion.fps,
-    )
+    limbs = [foot.limb for foot in feet.values()]
+    ankles = [path.ankle for path in paths.values()]
+    if follow:
+        stands = contacts.standing("left") | contacts.standing("right")
+        hips = hips_path(motion).astype(np.float64)
+        shift = root_shift(limbs, ankles, hips, stands, motion.fps)
+    else:
+        shift = _lowered(limbs, ankles, np.zeros((frames, 3)), motion.fps)
     for side, foot in feet.items():
         paths[side] = relax_knee(
             foot, paths[side], targets[side], shift, grounds[side], reach, motion.fps

@@ -208,7 +208,7 @@ def foot_contacts(
             Plant(
                 start,
                 end,
-                height=float(np.median(places[part][start:end, 1])),
+                height=_median(places[part][start:end, 1]),
                 skating=any(start < b and a < end for a, b in extra),
             )
             for start, end in runs
@@ -283,7 +283,7 @@ def _still_and_low(
         runs = []
         for start, end in _still(speed[part], limits.slow, max(share * limits.fast, limits.slow)):
             run = slice(start, end)
-            ground = float(np.median(height[run][speed[part][run] < limits.slow]))
+            ground = _median(height[run][speed[part][run] < limits.slow])
             raised = ground > floor[kind] + limits.above_floor
             if raised and np.sum(other_moves[run]) < max(0.1 * fps, 1.0):
                 continue
@@ -375,6 +375,15 @@ def _low_part(
     """Return the parts of a still run that are below `ceiling` and contain a slow frame."""
     low = [(start + a, start + b) for a, b in intervals(height[start:end] < ceiling)]
     return [(a, b) for a, b in low if np.any(speed[a:b] < slow)]
+
+
+def _median(values: Array) -> float:
+    """Return the median of finite values; `np.median` takes longer for a few values than this."""
+    ordered = np.sort(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return float(ordered[middle])
+    return float(0.5 * (ordered[middle - 1] + ordered[middle])) if len(ordered) else float("nan")
 
 
 def _tidy(runs: list[tuple[int, int]], gap: float, shortest: float) -> list[tuple[int, int]]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.feet.contacts import SIDES, FootContacts
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.segment import intervals
 from motionloom.motion.smoothing import gaussian_smooth
@@ -54,13 +54,15 @@ _WORDS = {
 }  # fmt: skip
 
 
-def gaits(motion: Motion) -> NDArray[np.str_]:
+def gaits(motion: Motion, contacts: FootContacts | None = None) -> NDArray[np.str_]:
     """Return the gait in each frame: ``stand``, ``walk``, ``jog``, ``run``, or an empty string.
 
     Parameters
     ----------
     motion : Motion
         If the skeleton lacks hips, legs or feet, no frame has a gait.
+    contacts : FootContacts, optional
+        The contacts of the feet, if they are already computed.
 
     Returns
     -------
@@ -86,7 +88,7 @@ def gaits(motion: Motion) -> NDArray[np.str_]:
     running = (froude >= _PREFERRED) & (_bounce(motion, hips[:, 1]) > 0.0) | (froude >= _LIMIT)
     still = froude < _STAND**2 * _PREFERRED
     codes = np.where(running, np.where(froude < _LIMIT, 3, 4), np.where(still, 1, 2))
-    codes[~running & (_grounded(motion) < np.where(still, _STANDING, _WALKING))] = 0
+    codes[~running & (_grounded(motion, contacts) < np.where(still, _STANDING, _WALKING))] = 0
     return names[_without_short(codes, round(_SHORTEST * motion.fps))]
 
 
@@ -125,9 +127,9 @@ def _bounce(motion: Motion, height: NDArray[np.float64]) -> NDArray[np.float64]:
     return mean - _mean_around(height, width) * _mean_around(apart, width)
 
 
-def _grounded(motion: Motion) -> NDArray[np.float64]:
+def _grounded(motion: Motion, contacts: FootContacts | None) -> NDArray[np.float64]:
     """Return the fraction of each stride with a foot on the ground; 1 if contacts are unknown."""
-    contacts = motion.contacts()
+    contacts = motion.contacts() if contacts is None else contacts
     feet = np.any([contacts.standing(side) for side in SIDES], axis=0)
     if not feet.any():
         return np.ones(len(motion))

@@ -76,9 +76,9 @@ def retarget(
     skeleton : Skeleton or Motion
         Target skeleton, which needs the same roles. Roles that the source lacks, and joints without
         a role, keep their rest pose relative to their parent; joints without a role that have the
-        same name in both skeletons (fingers, for example) are copied. If all bones of the rest pose
-        lie along one axis (as in LAFAN1), it does not show how the skeleton holds its shoulders and
-        feet or how its bones are twisted. In this case, pass a motion.
+        same name in both skeletons are copied. Fingers keep their pose relative to the hand. If all
+        bones of the rest pose lie along one axis (as in LAFAN1), it does not show how the skeleton
+        holds its shoulders and feet or how its bones are twisted. In this case, pass a motion.
     importance : mapping, optional
         Importance of the hand position relative to the arm angles, for ``left_hand`` and
         ``right_hand``: a number from 0 to 1, or one number per frame (T,). With 1, the hand keeps

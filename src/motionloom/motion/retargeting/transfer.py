@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from motionloom.motion.feet.contacts import SIDES, FootContacts, foot_contacts
 from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.retargeting.fingers import transfer_fingers
 from motionloom.motion.retargeting.neutral_pose import (
     ARM,
     LEG,
@@ -33,6 +34,7 @@ from motionloom.motion.retargeting.observed_pose import (
     settled_collars,
     shared_pose,
 )
+from motionloom.motion.roles.fingers import finger_roles
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import BodyTree, Skeleton
 
@@ -82,6 +84,7 @@ def transfer_rotations(
     _spread_over_trunk(skeleton, turn_of_role, world_turn)
     _carry_to_root(skeleton, world_turn)
     _point_limbs(motion, skeleton, world_turn)
+    transfer_fingers(source, skeleton, since_rest, world_turn)
     neutral = _neutral_local_rotations(skeleton, to_turns, example)
     turned = replace(
         motion,
@@ -298,6 +301,8 @@ def _copy_by_name(
 
 def transferred_joints(source: Skeleton, target: Skeleton) -> set[int]:
     """Return the joints of `target` that follow a joint of `source`, by role or by name."""
+    fingers = finger_roles(source)
+    by_finger = {joint for role, joint in finger_roles(target).items() if role in fingers}
     joints = {name: joint for joint, name in enumerate(target.names)}
     roles = {
         joints[name]
@@ -305,9 +310,15 @@ def transferred_joints(source: Skeleton, target: Skeleton) -> set[int]:
         if name in joints and source.roles.get(role, "") in source.names
     }
     with_role = set(source.roles.values()) | set(target.roles.values())
-    return roles | {
-        joint for name, joint in joints.items() if name in source.names and name not in with_role
-    }
+    return (
+        roles
+        | by_finger
+        | {
+            joint
+            for name, joint in joints.items()
+            if name in source.names and name not in with_role
+        }
+    )
 
 
 def _carriers(skeleton: Skeleton) -> set[int]:

@@ -189,7 +189,9 @@ class PlanarTransform:
 
     def to_array(self) -> Array:
         """Return ``x, z, yaw`` in an array (..., 3), the form used in kernels and files."""
-        return np.stack([self.x, self.z, self.yaw], axis=-1)
+        values = np.empty((*self.shape, 3))
+        values[..., 0], values[..., 1], values[..., 2] = self.x, self.z, self.yaw
+        return values
 
     def twist(self) -> Array:
         """Return the constant velocity (..., 3) that produces this transform in one unit of time.
@@ -247,8 +249,9 @@ class PlanarTransform:
         """Transform points (..., 3); heights do not change."""
         points = np.asarray(points, np.float64)
         floor = self.floor + self.rotation * floor_complex(points)
-        height = np.broadcast_to(points[..., 1], floor.shape)
-        return np.stack([floor.imag, height, floor.real], axis=-1)
+        moved = np.empty((*floor.shape, 3))
+        moved[..., 0], moved[..., 1], moved[..., 2] = floor.imag, points[..., 1], floor.real
+        return moved
 
     def apply_to_poses(
         self, rotations: ArrayLike, root: ArrayLike

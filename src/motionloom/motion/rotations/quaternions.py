@@ -341,8 +341,9 @@ def unroll(q: ArrayLike) -> Array:
 def yaw(angle: ArrayLike) -> Array:
     """Rotation (..., 4) by `angle` (...,) radians about the vertical, +Y."""
     half = 0.5 * np.asarray(angle, dtype=np.float64)
-    zero = np.zeros_like(half)
-    return np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)
+    q = np.zeros((*half.shape, 4))
+    q[..., 0], q[..., 2] = np.cos(half), np.sin(half)
+    return q
 
 
 def yaw_angle(q: ArrayLike) -> Array:

@@ -1,196 +1,147 @@
-"""Export of takes with a root bone on the floor to Godot and Unreal, with a script for Unreal.
+"""Export of matching databases to game engines: takes with a root bone, and the features.
 
-Every range becomes one file, in which the root bone is the simulation bone. This bone carries the
-root motion, and the hips are its child. Godot's add-ons bake their databases from the animations in
-GLB files. Unreal has no open file format for PoseSearch databases, so a script imports the files,
-enables root motion, and fills a database in the editor.
+The root bone is the simulation bone of the database and carries the root motion. ``matching.bin``
+contains the features, little-endian: ``MLMM`` and four uint32 (version, rows, columns, and bytes of
+a number: 2), then the offset and the scale of each column as float32, then one byte per row (1 if
+playback may jump to it), padded to a multiple of four, then the normalized features as 16-bit
+floats. Rows follow the order of the takes in the manifest, whose entry ``first_row`` is the row of
+their first frame.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from motionloom.files import atomic_write, unique_stem
-from motionloom.motion import Motion, Skeleton
-from motionloom.motion.rotations import quaternions as rot
+from motionloom.files import unique_stem
+from motionloom.formats.game_assets import AssetReport, GameTake, on_root_bone, write_assets
+from motionloom.formats.own_character import load_character
+from motionloom.formats.settings import GameSettings
+from motionloom.motion.feet.gait import GAITS
 from motionloom.motion_matching.database import MatchingDatabase, Range
-from motionloom.motion_matching.exports.databases import simulation_bone
+from motionloom.motion_matching.features import GROUPS
+from motionloom.motion_matching.generated_takes import is_made
+from motionloom.motion_matching.settings import HORIZONS
 
-ROOT = "root"
-SCRIPT = "import_into_unreal.py"
+MATCHING = "matching.bin"
+_MAGIC, _VERSION = b"MLMM", 1
+_READERS = ("godot", "glb")  # exports that contain the features
+_LARGEST = 1e30  # scale of features whose weight is zero
 
 
 def write_engine(
-    database: MatchingDatabase, folder: Path, *, suffix: str = ".glb", mirrored: bool = False
-) -> list[Path]:
-    """Write one file per take and the script, and return their paths.
+    database: MatchingDatabase,
+    folder: Path,
+    engine: str,
+    settings: GameSettings,
+    *,
+    beats: Mapping[str, Sequence[float]] | None = None,
+) -> AssetReport:
+    """Write the takes of a database and its features for a game engine.
 
-    Mirrored copies are written only if `mirrored` is True, because engines can mirror takes.
+    Parameters
+    ----------
+    database : MatchingDatabase
+    folder : Path
+    engine : str
+        One of `motionloom.formats.game_assets.ENGINES`.
+    settings : GameSettings
+    beats : mapping of str to sequence of float, optional
+        Times of the beats of takes, in seconds.
     """
-    files: list[Path] = []
-    stems: set[str] = set()
-    for part in database.ranges:
-        if part.mirrored and not mirrored:
-            continue
-        file = folder / f"{unique_stem(part.name, stems)}{suffix}"
-        with_root_bone(database, part).save(file)
-        files.append(file)
-    script = folder / SCRIPT
-    with atomic_write(script) as scratch:
-        scratch.write_text(unreal_script([file.name for file in files]), encoding="utf-8")
-    return [*files, script]
+    if settings.character is not None:
+        database = on_character(database, settings.character)
+    parts = [part for part in database.ranges if settings.mirrored or not part.mirrored]
+    names: set[str] = set()
+    takes, rows = [], []
+    first = 0
+    for part in parts:
+        name = unique_stem(part.name.replace(" (made)", "_generated"), names)
+        extras = {"first_row": first}
+        takes.append(_take(database, part, name, extras, (beats or {}).get(part.take, ())))
+        rows.append(np.arange(part.start, part.stop))
+        first += part.stop - part.start
+    chosen = np.concatenate(rows)
+    if engine not in _READERS:
+        return write_assets(takes, database.skeleton, folder, engine, settings)
+    about = {
+        "matching": {
+            "file": MATCHING,
+            "rows": len(chosen),
+            "columns": int(database.features.shape[1]),
+            "horizons": [round(horizon, 6) for horizon in HORIZONS],
+            "groups": {name: [part.start, part.stop] for name, (part, _) in GROUPS.items()},
+            "speeds_m_s": [round(speed, 3) for speed in database.speed_range],
+        }
+    }
+    data = {MATCHING: matching_table(database, chosen)}
+    return write_assets(takes, database.skeleton, folder, engine, settings, about=about, data=data)
 
 
-def with_root_bone(database: MatchingDatabase, part: Range) -> Motion:
-    """Return a range as a motion whose first joint is the simulation bone."""
+def matching_table(database: MatchingDatabase, rows: np.ndarray) -> bytes:
+    """Encode features, normalization and allowed jump targets of the chosen rows."""
+    normal = database.normalization
+    features = database.rows[rows]
+    head = np.array([_VERSION, *features.shape, 2], "<u4").tobytes()
+    allowed = (database.searchable & (database.gaits > 0))[rows]
+    allowed = allowed if allowed.any() else database.searchable[rows]
+    flags = allowed.astype(np.uint8).tobytes()
+    return b"".join(
+        [
+            _MAGIC,
+            head,
+            normal.offset.astype("<f4").tobytes(),
+            np.minimum(normal.scale, _LARGEST).astype("<f4").tobytes(),
+            flags + b"\0" * (-len(flags) % 4),
+            features.astype("<f2").tobytes(),
+        ]
+    )
+
+
+def on_character(database: MatchingDatabase, character: str) -> MatchingDatabase:
+    """Return the database of the same takes, retargeted onto the character in a file."""
+    from motionloom.motion_matching.build import matching_database
+
+    hero = load_character(character)
+    parts = [part for part in database.ranges if not part.mirrored and not is_made(part.take)]
+    motions = [replace(database.motion(part).retarget(hero), name=part.name) for part in parts]
+    labels = {
+        part.name: [(a - part.start, b - part.start, text) for a, b, text in _tags(database, part)]
+        for part in parts
+    }
+    settings = replace(database.settings, fps=database.fps)
+    return matching_database(motions, settings, labels=labels)
+
+
+def _take(
+    database: MatchingDatabase, part: Range, name: str, extras: dict[str, Any], beats: Any
+) -> GameTake:
+    rows = slice(part.start, part.stop)
+    x, z, facing = np.asarray(database.places[rows]).T
     motion = database.motion(part)
-    skeleton = motion.skeleton
-    places, turns = simulation_bone(database, part)
-    back = rot.inverse(turns)
-    hips = rot.rotate(back, motion.root.astype(np.float64) - places)
-    local = motion.rotations.astype(np.float64)
-    local[:, 0] = rot.multiply(back, local[:, 0])
-    name = ROOT
-    while name in skeleton.point_names:
-        name += "_"
-    offsets = skeleton.offsets.copy()
-    offsets[0] = hips.mean(axis=0) * [0.0, 1.0, 0.0]
-    grown = Skeleton(
-        (name, *skeleton.names),
-        np.concatenate([[-1], skeleton.parents + 1]),
-        np.concatenate([np.zeros((1, 3)), offsets]),
-        skeleton.end_names,
-        skeleton.end_parents + 1,
-        skeleton.end_offsets,
-        None if skeleton.rest is None else np.concatenate([[[1.0, 0.0, 0.0, 0.0]], skeleton.rest]),
-        dict(skeleton.roles),
-    )
-    moved = np.broadcast_to(grown.offsets, (len(motion), len(grown), 3)).copy()
-    moved[:, 1] = hips
-    return Motion(
-        grown,
-        np.concatenate([turns[:, None], local], axis=1),
-        places,
-        motion.fps,
-        name=part.name,
-        translations=moved,
+    return GameTake(
+        name,
+        on_root_bone(motion, np.column_stack([x, z]), facing),
+        part.take,
+        np.asarray(database.contacts[rows]),
+        np.array(["", *GAITS])[database.gaits[rows]],
+        [(a - part.start, b - part.start, text) for a, b, text in _tags(database, part)],
+        beats,
+        part.mirrored,
+        is_made(part.take),
+        extras,
     )
 
 
-def unreal_script(files: list[str]) -> str:
-    """Return a script for Unreal's editor that imports the files and fills a database."""
-    listed = "\n".join(f"    {file!r}," for file in files)
-    return _SCRIPT.replace("FILES_HERE", listed)
-
-
-_SCRIPT = '''"""Import the takes into Unreal and fill a PoseSearch database.
-
-Generated by motionloom. Run it in Unreal's editor: Tools > Execute Python Script, with the plugins
-"Pose Search" and "Python Editor Script Plugin" enabled. Create a PoseSearchSchema for
-your skeleton in the editor, with the channels you want, and set SCHEMA to its path.
-"""
-
-import os
-
-import unreal
-
-FOLDER = "/Game/MotionMatching"  # folder for the imported assets
-SCHEMA = "/Game/MotionMatching/Schema"  # path of your PoseSearchSchema
-FILES = [
-FILES_HERE
-]
-
-
-def imported(file):
-    """Import one file and return its assets."""
-    task = unreal.AssetImportTask()
-    task.set_editor_property("filename", file)
-    task.set_editor_property("destination_path", FOLDER)
-    task.set_editor_property("automated", True)
-    task.set_editor_property("replace_existing", True)
-    task.set_editor_property("save", True)
-    unreal.AssetToolsHelpers.get_asset_tools().import_asset_tasks([task])
-    return [unreal.load_asset(path) for path in task.get_editor_property("imported_object_paths")]
-
-
-def sequences(assets):
-    """Return the animations among assets, with root motion enabled."""
-    animations = [asset for asset in assets if isinstance(asset, unreal.AnimSequence)]
-    for animation in animations:
-        animation.set_editor_property("enable_root_motion", True)
-        unreal.EditorAssetLibrary.save_loaded_asset(animation)
-    return animations
-
-
-def database():
-    """Return the PoseSearch database, created if it does not exist."""
-    path = FOLDER + "/Database"
-    if unreal.EditorAssetLibrary.does_asset_exist(path):
-        return unreal.load_asset(path)
-    tools = unreal.AssetToolsHelpers.get_asset_tools()
-    return tools.create_asset("Database", FOLDER, unreal.PoseSearchDatabase, None)
-
-
-def entries(animations):
-    """Yield the property name and value for each way to list animations in a database.
-
-    Unreal 5.0 and 5.1 have ``sequences``; 5.2 and 5.3 have ``animation_assets``. Later versions
-    expose neither to Python.
-    """
-    listed = []
-    for animation in animations:
-        entry = unreal.PoseSearchDatabaseSequence()
-        entry.set_editor_property("sequence", animation)
-        listed.append(entry)
-    yield "sequences", listed
-    makers = [
-        getattr(unreal, name, None)
-        for name in ("StructUtilsFunctionLibrary", "BlueprintInstancedStructLibrary")
-    ]
-    for maker in makers:
-        if maker is not None and hasattr(maker, "make_instanced_struct"):
-            yield "animation_assets", [maker.make_instanced_struct(entry) for entry in listed]
-
-
-def filled(target, animations):
-    """Fill a database; return whether this version of Unreal allows that from Python."""
-    for name, value in entries(animations):
-        try:
-            target.set_editor_property(name, value)
-        except Exception:  # the property does not exist in this version
-            continue
-        return True
-    return False
-
-
-def main():
-    here = os.path.dirname(os.path.abspath(__file__))
-    animations = [
-        animation
-        for file in FILES
-        for animation in sequences(imported(os.path.join(here, file)))
-    ]
-    target = database()
-    schema = unreal.load_asset(SCHEMA)
-    if schema is None:
-        unreal.log_warning("no PoseSearchSchema at " + SCHEMA + "; set it in the database by hand")
-    else:
-        target.set_editor_property("schema", schema)
-    done = filled(target, animations)
-    unreal.EditorAssetLibrary.save_loaded_asset(target)
-    if done:
-        unreal.log(
-            "motionloom: " + str(len(animations)) + " animations in " + target.get_path_name()
-        )
-    else:
-        unreal.log_warning(
-            "motionloom: this version of Unreal does not let Python fill a database. Select the "
-            + str(len(animations)) + " animations in " + FOLDER + " and drag them into "
-            + target.get_path_name()
-        )
-
-
-main()
-'''
+def _tags(database: MatchingDatabase, part: Range) -> list[tuple[int, int, str]]:
+    """Return the labeled frames of a range, counted from the start of the database."""
+    return sorted(
+        (max(start, part.start), min(stop, part.stop), label)
+        for label, ranges in database.labels.items()
+        for start, stop in ranges
+        if start < part.stop and stop > part.start
+    )

@@ -7,10 +7,11 @@ feature vectors of all clips in a library, and the scales that correct for hubs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -163,12 +164,9 @@ def clip_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
 def _stored_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
     """Return the scales of all clips; those of unchanged clips come from the previous version."""
     references = hubs.reference_clips(table.names, table.clips.whole)
-    marks = dict(zip(table.names, _marks(library, table.names), strict=True))
+    marks = dict(zip(table.names, clip_marks(library, table.names), strict=True))
     drawn = np.array([marks[table.names[c]] for c in references])
-    options = {
-        "version": _SCALES_VERSION, "clips": _VERSION, "statistics": _STATISTICS_VERSION,
-        "measure": repr(table.measure), "shared": table.clips.joints,
-    }  # fmt: skip
+    options = {"version": _SCALES_VERSION, **table_options(table)}
 
     def build(folder: Path, previous: Folder | None) -> None:
         kept: dict[str, float] = {}
@@ -203,7 +201,15 @@ def _stored_scales(library: Store, table: ClipTable) -> NDArray[np.float64]:
 _SCALES = ("scales", "marks", "drawn")
 
 
-def _marks(library: Store, names: Iterable[str]) -> list[str]:
+def table_options(table: ClipTable) -> dict[str, Any]:
+    """Return everything besides the motions that distances between the clips depend on."""
+    return {
+        "clips": _VERSION, "statistics": _STATISTICS_VERSION, "measure": repr(table.measure),
+        "shared": table.clips.joints,
+    }  # fmt: skip
+
+
+def clip_marks(library: Store, names: Iterable[str]) -> list[str]:
     """Return a digest of the name and the contents of each motion."""
     marks = {row[0]: text_digest(repr(row)) for row in library.fingerprints()}
     return [marks[name] for name in names]
@@ -364,10 +370,29 @@ def gaps_in(table: ClipTable) -> Iterable[str]:
 
 
 @dataclass(frozen=True, eq=False)
+class ClipNames:
+    """Names, frame rates and frames of clips that a user's method compares."""
+
+    names: tuple[str, ...]
+    fps: NDArray[np.float64]
+    frames: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, library: Store, names: Sequence[str]) -> ClipNames:
+        """Return the clips of a library with these names."""
+        entries = [library.entry(name) for name in names]
+        return cls(
+            tuple(names),
+            np.array([entry.fps for entry in entries]),
+            np.array([entry.frames for entry in entries], np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class WholeClips:
     """Clips of a library, which convert the candidates of a whole-clip search to matches."""
 
-    table: ClipTable
+    table: ClipTable | ClipNames
 
     def match(
         self, candidate: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]

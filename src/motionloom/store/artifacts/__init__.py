@@ -16,6 +16,7 @@ graph settings, edits   ``graph-settings``,             a name
 parametric motion       ``parametric``                  the user's name
 choreography            ``choreography``                the user's name
 given beats, partners   ``beats``                       ``given``
+detected tempos         ``tempos``                      ``detected``
 ======================  ==============================  =========================================
 
 All of them are folders (`motionloom.store.artifacts.folders`)::

@@ -135,7 +135,8 @@ def ingest(
             same = _is_unchanged(existing, content, json.loads(options))
             if same and all(_is_there(entry, files) for entry in existing):
                 return Outcome()
-        takes = list(load_takes(file, **_options_for(file, reader)))
+        read = {name: value for name, value in reader.items() if name != "clean"}
+        takes = list(load_takes(file, **_options_for(file, read)))
         if _state(file) != before:
             return Outcome(failure="the file changed while it was being read; import it again")
     except Exception as error:
@@ -147,6 +148,8 @@ def ingest(
                 raise motion
             if len(motion) == 0:
                 raise MotionFormatError("the file has no frames", path=file)
+            if reader.get("clean"):
+                motion = _cleaned(motion)
             if fps is not None:
                 motion = motion.resample(fps)
         except Exception as error:
@@ -171,6 +174,15 @@ def ingest(
     if not entries and len(failed) == 1:
         return Outcome(failure=failed[0][1])
     return Outcome(tuple(entries), failed_takes=tuple(failed))
+
+
+def _cleaned(motion: Motion) -> Motion:
+    """Return the motion with its faults repaired, and the repairs in its origin."""
+    from motionloom.motion.repairs.clean import clean
+
+    repaired, report = clean(motion)
+    repairs = (*motion.origin.repairs, *report.lines())
+    return replace(repaired, origin=replace(repaired.origin, repairs=repairs))
 
 
 def new_entry(

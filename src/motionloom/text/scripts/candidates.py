@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import body_height, facing, leg_length
+from motionloom.motion.loops import SHORT, unrolled
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.store.store import Store
 from motionloom.text.captions import predicates
@@ -40,11 +41,17 @@ _UNASKED = 0.05  # penalty of each direction or manner that is not in the phrase
 _BESIDE = 0.08  # penalty of an event with a different predicate and verb
 _MIRRORED = 0.1  # penalty of a mirrored event
 _LABELED = 0.1  # bonus if a label contains the action
+_WHOLE = 0.12  # penalty of a whole take that is only named; captions say when something happens
+_CLIP = 8.0  # seconds: the name of a longer take does not describe all of it
+_MOST_OF = 0.4  # an event with this fraction of a loop lasts for the whole loop
+_BRIEF = 0.35  # minimum duration in seconds of a segment for a phrase with a duration
 # Words for direction and manner in captions; "forward" and "straight" are the default.
 _MANNERS = frozenset(
     "left right backward sidestep curve circle around slow fast squat sneak stoop high low far big "
     "across deep".split()
 )
+_ARMS = frozenset(words("arm arms hand hands elbow elbows"))
+_LEGS = frozenset(words("leg legs foot feet knee knees"))
 MARGIN = 0.6  # maximum seconds between an event and a seam before or after it
 SEAM = 0.2  # seconds on either side of a seam that are blended
 _POSE = (
@@ -56,6 +63,7 @@ _DEGREES = re.compile(r"(\d+)\s*(?:degrees?|°)", re.IGNORECASE)
 _TURN = re.compile(r"\b(?:turn|rotat|spin|pivot)", re.IGNORECASE)
 _SIDED = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
 _AFTER = re.compile(r"(\s+mirrored)?(?:\s+(left|right) arm)?$")
+_WHOSE = re.compile(r"\b(?:my|your|his|her|its|their|our)\b", re.IGNORECASE)
 _AHEAD = 0.15  # weight of velocities relative to positions, in seconds
 
 
@@ -102,7 +110,7 @@ class PhraseCandidate:
 
     def frames(self, library: Store, start: int, end: int) -> Motion:
         """Return frames ``[start, end)`` of the motion, mirrored if necessary."""
-        part = library[self.motion][start:end]
+        part = played_take(library, self.motion)[start:end]
         return part.mirror() if self.mirrored else part
 
     @property
@@ -116,6 +124,11 @@ class PhraseCandidate:
         return self.end if self.timed else max(self.last, self.end)
 
 
+def played_take(library: Store, name: str) -> Motion:
+    """Return a motion as scripts play it: short loops of games are repeated."""
+    return unrolled(library[name])
+
+
 def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseCandidate]:
     """Return segments that show a phrase, best first; the list may be empty.
 
@@ -125,7 +138,8 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
     named = _segment(library, phrase.action)
     if named is not None:
         return [named]
-    asked, counts = dict.fromkeys(index.words(phrase.action)), index.takes_with
+    action = _WHOSE.sub(" ", phrase.action)
+    asked, counts = dict.fromkeys(index.words(action)), index.takes_with
     asked_words = [w if w in counts else nearest(w, counts) or w for w in asked]
     weights = {w: index.rarity(w) * (0.3 if w in MODIFIERS else 1.0) for w in asked_words}
     verbs = [w for w in asked_words if w not in MODIFIERS] or asked_words
@@ -133,7 +147,7 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
         return []
     matches: list[PhraseCandidate] = []
     labeled = index.takes_named(verbs)
-    for m, event, others, states in _events_with(index, verbs):
+    for m, event, others, states in (*_events_with(index, verbs), *_named(index, verbs, labeled)):
         timed = _timed(phrase, event, index.fps[m], library, index.names[m])
         for mirrored in (False, True):
             if mirrored:
@@ -142,13 +156,16 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
                 event = _mirror_image(event)
             match = _match(index, event, phrase, weights, verbs)
             match -= _OTHERS * min(others, 3) + _STATES * min(states, 4) + _MIRRORED * mirrored
-            if match < _LEAST or _other_side(event, phrase.action):
+            if match < _LEAST or _other_side(event, phrase.action) or _other_limb(event, asked):
                 continue
-            match += _LABELED * (m in labeled)
+            match += _LABELED * (m in labeled) - _WHOLE * (event.source == "name")
+            whole, frames = _in_loop(index, library, m, event, timed)
             if timed.seconds is not None:  # long enough
-                match -= _SHORT * max(0.0, 1.0 - len(event) / index.fps[m] / timed.seconds)
-            shown = _with(index, m, event, phrase.along) if phrase.along else event
-            made = _candidate(index, m, shown, match, timed) if len(shown) > 2 else None
+                match -= _SHORT * max(0.0, 1.0 - len(whole) / index.fps[m] / timed.seconds)
+            shown = _with(index, m, event, phrase.along) if phrase.along else whole
+            if len(shown) <= 2:
+                continue
+            made = _candidate(index, m, shown, match, timed, frames)
             if made is not None:
                 matches.append(replace(made, mirrored=mirrored))
     if not matches:
@@ -211,6 +228,13 @@ def _other_side(event: IndexedEvent, action: str) -> bool:
     return bool(asked) and bool(said) and asked.isdisjoint(said)
 
 
+def _other_limb(event: IndexedEvent, asked: Iterable[str]) -> bool:
+    """Return whether a caption is about legs where arms are asked for, or the other way round."""
+    limbs = [part & set(asked) for part in (_ARMS, _LEGS)]
+    said = [part & event.words for part in (_ARMS, _LEGS)]
+    return any(limbs[k] and not limbs[1 - k] and said[1 - k] and not said[k] for k in (0, 1))
+
+
 def _mirror_image(event: IndexedEvent) -> IndexedEvent:
     """Return an event with left and right swapped."""
     other = {"left": "right", "right": "left"}
@@ -245,7 +269,9 @@ def repeats(phrase: Phrase, options: Sequence[PhraseCandidate], library: Store) 
         return phrase.times
     lengths = [(each.end - each.start) / library.entry(each.motion).fps for each in options]
     if phrase.meters is not None:
-        longest = max(_travel(library[each.motion], each.start, each.end) for each in options)
+        longest = max(
+            _travel(played_take(library, each.motion), each.start, each.end) for each in options
+        )
         return max(phrase.times, math.ceil(phrase.meters / max(longest, 0.1) - 0.2))
     assert phrase.seconds is not None
     return max(phrase.times, math.ceil(phrase.seconds / max(lengths) - 0.2))
@@ -293,7 +319,7 @@ def _segment(library: Store, text: str) -> PhraseCandidate | None:
     name, written = split_segment(text[: after.start()])
     if written is None or name not in library:
         return None
-    part = Segment.parse(text[: after.start()], library[name])
+    part = Segment.parse(text[: after.start()], played_take(library, name))
     a, b = part.start_frame, part.end_frame
     return PhraseCandidate(
         name, a, b, a, b, 1.0, text, side=after[2] or "", timed=True, mirrored=bool(after[1])
@@ -338,10 +364,37 @@ def _events_with(
         yield take, event, others, states
 
 
+def _named(
+    index: TextIndex, verbs: Sequence[str], takes: Iterable[int]
+) -> Iterable[tuple[int, IndexedEvent, int, int]]:
+    """Yield whole short takes whose name or labels contain all words of an action."""
+    for m in sorted(takes):
+        named = frozenset(index.named_words(m))
+        if named.issuperset(verbs) and index.frames[m] <= _CLIP * index.fps[m]:
+            text = re.sub(r"[\W_]+", " ", index.names[m].rpartition("/")[2]).strip()
+            yield m, IndexedEvent(0, index.frames[m], text, named, "name"), 0, 0
+
+
+def _in_loop(
+    index: TextIndex, library: Store, m: int, event: IndexedEvent, phrase: Phrase
+) -> tuple[IndexedEvent, int]:
+    """Return an event and the number of frames of its take.
+
+    In a take that loops, an event of a phrase with a duration is extended to all cycles.
+    """
+    frames = index.frames[m]
+    if frames >= SHORT * index.fps[m]:
+        return event, frames
+    longer = len(played_take(library, index.names[m]))
+    if longer > frames and phrase.seconds is not None and len(event) > _MOST_OF * frames:
+        return replace(event, start_frame=0, end_frame=longer), longer
+    return event, frames
+
+
 def _candidate(
-    index: TextIndex, m: int, event: IndexedEvent, match: float, phrase: Phrase
+    index: TextIndex, m: int, event: IndexedEvent, match: float, phrase: Phrase, frames: int
 ) -> PhraseCandidate | None:
-    fps, frames = index.fps[m], index.frames[m]
+    fps = index.fps[m]
     margin = round((MARGIN if phrase.seconds is None else SEAM) * fps)
     seam = round(SEAM * fps) + 1
     start, end = event.start_frame, event.end_frame
@@ -351,7 +404,11 @@ def _candidate(
     first, last = max(start - margin, seam), min(end + margin, frames - seam)
     if first > start or last < end:  # too close to an end of the motion
         start, end = max(start, first), min(end, last)
-    if end - start < 3 or first >= start + 1 and first > last:
+    if (
+        end - start < (3 if phrase.seconds is None else _BRIEF * fps)
+        or first >= start + 1
+        and first > last
+    ):
         return None
     timed = phrase.seconds is not None
     return PhraseCandidate(

@@ -25,6 +25,7 @@ from motionloom.text.scripts.candidates import (
     long_enough,
     nearest_phrases,
     part_of,
+    played_take,
     pose_rows,
     repeats,
 )
@@ -41,6 +42,7 @@ _FITS = 0.12  # a seam with a lower cost needs no bridge
 _BRIDGES = ("stand up", "sit down", "stand", "walk forward")
 _ASIDE = 0.02  # cost of a seam at the limit of the allowed frames
 _REPEATED = 0.02  # how much worse repetitions in one take may match than single events
+_MOST_REPEATS, _LONG_ENOUGH = 4, 1.0  # repetitions of segments shorter than this, in seconds
 _LAYERS = 4  # number of arm segments that are tried with legs
 _AROUND_LAYER = 0.6  # seconds of leg motion before and after the arms of another segment
 
@@ -236,7 +238,8 @@ class Seams:
     def _rows(self, each: PhraseCandidate, start: int, end: int) -> Array:
         key = (each.motion, start, end, each.mirrored)
         if key not in self.rows:
-            a, b = max(start - 1, 0), min(end + 1, len(self.library[each.motion]))
+            take = played_take(self.library, each.motion)
+            a, b = max(start - 1, 0), min(end + 1, len(take))
             self.rows[key] = pose_rows(each.frames(self.library, a, b), start - a, end - a)
         return self.rows[key]
 
@@ -277,6 +280,13 @@ def _repeated(
     count = repeats(phrase, once, library)
     if (phrase.seconds is not None or phrase.meters is not None) and count > phrase.times:
         part = part_of(phrase, count)
+        longest = max((e.end - e.start) / library.entry(e.motion).fps for e in once)
+        if count > _MOST_REPEATS and longest < _LONG_ENOUGH:
+            raise InvalidInput(
+                f"no motion in this library shows {phrase.text!r} for long enough: the longest "
+                f"segment lasts {longest:.1f} s and would be repeated {count} times. Use a shorter "
+                "duration, or add a longer take or one that loops"
+            )
         return [long_enough(candidates(index, library, part) or once, part, library)] * count
     return [long_enough(once, phrase, library)] * count
 
@@ -306,7 +316,10 @@ def _layers(
         for each in candidates(index, library, alone)
         if named or by_arms_alone(each.name) and each.count == 1
     ][: 4 * _LAYERS]
-    reasons = {each: unclean(library[each.motion], each.lead_in, each.lead_out) for each in arms}
+    reasons = {
+        each: unclean(played_take(library, each.motion), each.lead_in, each.lead_out)
+        for each in arms
+    }
     clean = [each for each in arms if not reasons[each]][:_LAYERS]
     if named and not clean:
         raise InvalidInput(
@@ -324,7 +337,7 @@ def _layers(
         each
         for each in candidates(index, library, legs)
         if not by_arms_alone(each.name)
-        and not unclean(library[each.motion], each.lead_in, each.lead_out)
+        and not unclean(played_take(library, each.motion), each.lead_in, each.lead_out)
     ]
     clean = [each for each, long in zip(clean, needed, strict=True) if long <= length] or clean[:1]
     return (clean, lower) if lower else ([], [])

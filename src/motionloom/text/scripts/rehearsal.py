@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from motionloom.blending.examples import conform
 from motionloom.blending.transitions import Window, transition
-from motionloom.errors import RoleError
+from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Provenance, Source
 from motionloom.motion.diagnostics.quality import quality_report
 from motionloom.motion.feet.clean import clean_feet
@@ -24,7 +24,7 @@ from motionloom.motion.feet.contacts import FOOT_PARTS
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.store.store import Store
 from motionloom.text.captions import Event, events, predicates
-from motionloom.text.scripts.candidates import SEAM
+from motionloom.text.scripts.candidates import SEAM, played_take
 from motionloom.text.scripts.layers import with_arms
 from motionloom.text.scripts.plan import (
     Chosen,
@@ -40,6 +40,8 @@ from motionloom.text.text_index import TextIndex
 
 ATTEMPTS = 6
 _ROUGH = 1.5  # maximum acceleration at a seam, relative to the sources
+_BROKEN = 3.0  # twice the limit of the quality report: a result that is not returned
+_LEAP = 0.3  # meters that a joint may jump at a seam
 _SLIDES = 0.01  # maximum mean foot sliding during a contact, in meters
 _AROUND = 0.35  # seconds around a phrase in which its event may occur
 _LASTING = frozenset(each.name for each in predicates() if each.state) | {"wave"}
@@ -68,7 +70,28 @@ def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
         if not any(faults):
             break
     assert best is not None
+    _refuse_broken(best[1])
     return best[1]
+
+
+def _refuse_broken(acted: ActedScript) -> None:
+    """Raise an error if joints jump at a seam, or accelerate far beyond the limit.
+
+    If the script names all segments, they are joined in any case.
+    """
+    motion, quality = acted.motion, acted.motion.quality
+    assert quality is not None
+    seams = () if motion.provenance is None else motion.provenance.seams
+    broken = (quality.seam_acceleration_ratio or 0.0) > _BROKEN
+    for worst in quality.worst:
+        near = any(abs(worst.frame - seam) <= _AROUND * motion.fps for seam in seams)
+        broken |= worst.measure == "jump" and worst.value > _LEAP and near
+    if broken and any(row.text != row.phrase for row in acted.plan):
+        segments = ", ".join(dict.fromkeys(map(str, acted.plan)))
+        raise InvalidInput(
+            f"no segments of this library fit together ({quality.line()}). The best are "
+            f"{segments}. Use other words or durations, add takes, or name segments in the script"
+        )
 
 
 def act_plan(library: Store, plan: Sequence[PlannedPhrase], line: Sequence[Chosen]) -> ActedScript:
@@ -76,7 +99,7 @@ def act_plan(library: Store, plan: Sequence[PlannedPhrase], line: Sequence[Chose
     seam = {each.motion: round(SEAM * library.entry(each.motion).fps) for each in plan}
     parts, offsets = [], []
     for n, each in enumerate(plan):
-        frames, half = library.entry(each.motion).frames, seam[each.motion]
+        frames, half = len(played_take(library, each.motion)), seam[each.motion]
         a, b = max(each.start_frame - half, 0), min(each.end_frame + half, frames)
         take = line[n].candidate.frames(library, a, b)
         parts.append(replace(take, name=f"part_{n}", provenance=None))

@@ -15,7 +15,7 @@ from motionloom.text.vocabulary import check_text
 
 LONGEST, MOST = 2000, 40  # maximum number of characters and phrases in a script
 _SPLIT = re.compile(
-    r"\s*(?:[,;.\n]+(?!\d)|\b(?:and\s+)?then\b|\bafterwards\b|->|→)\s*", re.IGNORECASE
+    r"\s*(?:[,;\n]+(?!\d)|\.+(?=\s|$)|\b(?:and\s+)?then\b|\bafterwards\b|->|→)\s*", re.IGNORECASE
 )
 _SECONDS = re.compile(r"\b(?:for\s+)?(\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?)\b", re.IGNORECASE)
 _METERS = re.compile(r"\b(?:for\s+)?(\d+(?:\.\d+)?)\s*(?:m|met(?:er|re)s?)\b", re.IGNORECASE)

@@ -10,19 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
+from motionloom.motion.diagnostics.anatomy import joint_angles
 from motionloom.motion.diagnostics.quality.measures import (
+    acceleration_between_seams,
     contact_slides,
     contacts_of,
     floor_depths,
     joint_jumps,
     seam_accelerations,
+    seam_rotations,
+    toe_drags,
     usual_acceleration,
+    usual_angular_acceleration,
 )
 from motionloom.motion.diagnostics.quality.parts import Seam, WorstFrame
 from motionloom.motion.diagnostics.quality.posture import (
@@ -38,7 +44,7 @@ from motionloom.motion.feet.contacts import FootContacts
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
-    from motionloom.motion.provenance import Provenance
+    from motionloom.motion.provenance import Provenance, Source
 
 Array = NDArray[np.float64]
 
@@ -52,9 +58,15 @@ MAX_REPEATED_STEPS = 0.05  # share of steps
 MAX_JUMP = 0.1  # meters in one frame
 MAX_OVERLAP = (0.04, 0.095)  # meters
 MAX_IMBALANCE = (0.05, 0.15)  # meters
+MAX_RANGE = 10.0  # degrees beyond the range of a joint, or beyond the largest excess of the sources
+MAX_SEAM_ROTATION = 3.0  # of the sources' 99.9th percentile of angular accelerations
+# Meters per lift-off, or 1.5 times the value of the sources. 90 % of CMU's takes drag less.
+MAX_DRAG = (0.05, 0.11)
+MAX_HEIGHT = 0.03  # meters above or below the floors of the sources
 MAX_FLIGHT = 0.2  # g; blends of built-in jumps exceed their sources by 0.11 at most
 _FREE_FALL = 0.5  # g: with a larger error, a body without ground contact does not fall freely
 
+_NEAR = 2.0  # seconds of a take on either side of a seam
 _SAME_STEP = 0.2  # maximum seconds between a repeated step and its counterpart
 _LEAST_STEPS = 4
 _JUDGED = 3  # steps that a block leaves to the next one: the last two and the one between them
@@ -80,6 +92,16 @@ class SourceStatistics:
     flight : float or None
         Largest error of gravity in flight, in g. None if no source flies, or if one of them is
         carried by something other than its feet, because its parts in the air are then unknown.
+    takes : mapping of str to Motion
+        The takes by name, with which seams between them are compared; see `acceleration_near`.
+    turning : float
+        99.9th percentile of angular accelerations over all frames, in rad/s^2.
+    drag : float
+        Travel of the toes over the ground after a contact, averaged over all lift-offs, in meters.
+    excess : mapping of str to float
+        Largest angle beyond the range of each joint in degrees, keyed by role.
+    floors : tuple of float or None
+        Lowest and highest floor of the sources in meters.
 
     Examples
     --------
@@ -95,6 +117,34 @@ class SourceStatistics:
     imbalance: float = 0.0
     repeated_steps: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     flight: float | None = None
+    takes: Mapping[str, Motion] = field(default_factory=dict, repr=False)
+    turning: float = 0.0
+    drag: float = 0.0
+    excess: Mapping[str, float] = field(default_factory=dict)
+    floors: tuple[float, float] | None = None
+
+    def acceleration_near(self, source: Source, frame: int) -> float:
+        """Return the 99.9th percentile of joint accelerations around a played frame.
+
+        A library also contains leaps and flips. A seam between two walks is compared with `_NEAR`
+        seconds of the walks on either side of the frame that is played, or with a typical take if
+        it moves more.
+        """
+        take = self.takes.get(source.motion)
+        if take is None or source.end <= source.start:
+            return self.acceleration
+        rate = (source.end_frame - source.start_frame) / (source.end - source.start)
+        at = round((source.start_frame / max(rate, 1e-6)) + frame - source.start)
+        reach = round(_NEAR * take.fps)
+        first = min(max(at - reach, 0), max(len(take) - 2 * reach, 0))
+        part = usual_acceleration([take[first : max(at, first) + reach]])
+        return min(max(part, self.typical), self.acceleration)
+
+    @cached_property
+    def typical(self) -> float:
+        """Median over all takes of the 99.9th percentile of joint accelerations, in m/s^2."""
+        levels = [usual_acceleration([take]) for take in self.takes.values()]
+        return float(np.median(levels)) if levels else self.acceleration
 
     @classmethod
     def of(cls, sources: Iterable[Motion], *, whole_takes: bool = True) -> SourceStatistics:
@@ -109,7 +159,12 @@ class SourceStatistics:
         depths, overlaps, off = [0.0], [], [0.0]
         repeated = {}
         falls: list[float] = []
+        drags: list[float] = []
+        excess: dict[str, float] = {}
+        floors: list[float] = []
         for motion in motions:
+            for role, beyond in _range_excess(motion).items():
+                excess[role] = max(excess.get(role, 0.0), float(beyond.max(initial=0.0)))
             depth = limb_overlaps(motion)
             if depth.size:
                 overlaps.append(depth.max(axis=0))
@@ -118,6 +173,8 @@ class SourceStatistics:
                 continue
             slides += [slide.distance_m for slide in contact_slides(motion, contacts)]
             falls += [error for _, _, error in _flights(motion)]
+            drags += [drag.distance_m for drag in toe_drags(motion, contacts)]
+            floors.append(contacts.floor)
             depths.append(float(floor_depths(motion, contacts).mean()))
             standing = _imbalance(motion, contacts)
             if standing is not None:
@@ -132,6 +189,11 @@ class SourceStatistics:
             max(off),
             repeated,
             max(falls) if falls and max(falls) < _FREE_FALL else None,
+            {motion.name: motion for motion in motions} if whole_takes else {},
+            usual_angular_acceleration(motions),
+            float(np.mean(drags)) if drags else 0.0,
+            excess,
+            (min(floors), max(floors)) if floors else None,
         )
 
 
@@ -190,6 +252,7 @@ class QualityMeter:
     def __init__(self, usual: SourceStatistics | None = None) -> None:
         self._usual = usual
         self._slide = self._contact_seconds = self._depth = 0.0
+        self._drag, self._lifts = 0.0, 0
         self._contacts = self._frames = self._steps = self._repeats = self._jumps = 0
         self._seam: Seam | None = None
         self._peaks: dict[str, WorstFrame] = {}  # value: the largest so far
@@ -209,6 +272,7 @@ class QualityMeter:
             self._add_balance(motion, checked, start)
             self._add_flight(motion, start)
         self._add_seams(motion, start)
+        self._add_ranges(motion, start)
         each = joint_jumps(motion)
         sizes = each.max(axis=1, initial=0.0)
         self._jumps += int(np.count_nonzero(sizes[max(seen - _JUDGED, 0) :]))
@@ -238,6 +302,17 @@ class QualityMeter:
             middle = (slide.start_frame + slide.end_frame) // 2
             part = slide.part.replace("_", " ")
             self._note(motion, start, "slide", slide.distance_m, middle, f"the {part}")
+        for drag in toe_drags(motion, contacts):
+            if drag.start_frame < seen:
+                continue
+            self._lifts += 1
+            self._drag += drag.distance_m
+            middle = (drag.start_frame + drag.end_frame) // 2
+            self._note(motion, start, "drag", drag.distance_m, middle, f"the {drag.side} toe")
+        floors = None if self._usual is None else self._usual.floors
+        if floors is not None and any(contacts.plants.values()):
+            off = max(floors[0] - contacts.floor, contacts.floor - floors[1], 0.0)
+            self._note(motion, start, "height", off, 0)
         depths = floor_depths(motion, contacts)
         self._depth += float(depths[seen:].sum())
         self._frames += len(depths) - seen
@@ -271,8 +346,27 @@ class QualityMeter:
             middle = (first + end) // 2
             self._note(motion, start, "flight", max(error - own, 0.0), middle)
 
+    def _add_ranges(self, motion: Motion, start: int) -> None:
+        own = {} if self._usual is None else self._usual.excess
+        for role, beyond in _range_excess(motion).items():
+            frame = int(np.argmax(beyond))
+            value = max(float(beyond[frame]) - own.get(role, 0.0), 0.0)
+            self._note(motion, start, "range", value, frame, role.replace("_", " "))
+
+    def _add_turns(self, motion: Motion, start: int) -> None:
+        usual = 0.0 if self._usual is None else self._usual.turning
+        turns = seam_rotations(motion)
+        if motion.provenance is None or not len(turns) or not usual > 0.0:
+            return
+        worst = int(np.argmax(turns))
+        seam = motion.provenance.seams[worst]
+        before, after = motion.provenance.take_at(seam - 1), motion.provenance.take_at(seam)
+        value = float(turns[worst]) / usual
+        self._note(motion, start, "turn", value, seam, f"{before} to {after}")
+
     def _add_seams(self, motion: Motion, start: int) -> None:
-        seam = None if self._usual is None else worst_seam(motion, self._usual.acceleration)
+        self._add_turns(motion, start)
+        seam = None if self._usual is None else worst_seam(motion, self._usual)
         if seam is None or (self._seam is not None and seam.ratio <= self._seam.ratio):
             return
         self._seam = replace(
@@ -296,7 +390,8 @@ class QualityMeter:
         slide = self._slide / self._contacts if self._contacts else None
         depth = self._depth / self._frames if self._contacts else None
         repeated = self._repeats / self._steps if self._steps >= _LEAST_STEPS else None
-        values = {"slide": slide, "floor": depth, "steps": repeated}
+        drag = self._drag / self._lifts if self._lifts else None
+        values = {"slide": slide, "floor": depth, "steps": repeated, "drag": drag}
         limits = self._limits()
         worst = [
             replace(peak, value=float(value), limit=limits[measure])
@@ -313,8 +408,15 @@ class QualityMeter:
             self._peaks["limbs"].value if "limbs" in self._peaks else None,
             self._peaks["balance"].value if "balance" in self._peaks else None,
             worst_frames(worst),
-            flight_error_g=self._peaks["flight"].value if "flight" in self._peaks else None,
+            flight_error_g=self._peak("flight"),
+            joint_range_deg=self._peak("range"),
+            seam_rotation_ratio=self._peak("turn"),
+            toe_drag_m=drag,
+            floor_offset_m=self._peak("height"),
         ).with_parts()
+
+    def _peak(self, measure: str) -> float | None:
+        return self._peaks[measure].value if measure in self._peaks else None
 
     def _limits(self) -> dict[str, float]:
         """Return, for each measure, the largest value that does not trigger a warning."""
@@ -331,21 +433,42 @@ class QualityMeter:
             "limbs": MAX_OVERLAP[alone],
             "balance": MAX_IMBALANCE[alone],
             "flight": MAX_FLIGHT,
+            "range": MAX_RANGE,
+            "turn": MAX_SEAM_ROTATION,
+            "drag": MAX_DRAG[1] if usual is None else max(MAX_DRAG[0], 1.5 * usual.drag),
+            "height": MAX_HEIGHT,
         }
 
 
-def worst_seam(motion: Motion, usual: float) -> Seam | None:
-    """Return the seam with the largest acceleration relative to the sources' `usual_acceleration`.
+def worst_seam(motion: Motion, usual: SourceStatistics) -> Seam | None:
+    """Return the seam with the largest acceleration relative to the takes around it.
 
     The result is None if the motion has no seams or the sources do not move.
     """
-    largest = seam_accelerations(motion)
-    if motion.provenance is None or not len(largest) or not usual > 0.0:
+    largest, provenance = seam_accelerations(motion), motion.provenance
+    if provenance is None or not len(largest) or not usual.acceleration > 0.0:
         return None
-    worst = int(np.argmax(largest))
-    frame = motion.provenance.seams[worst]
-    before, after = motion.provenance.take_at(frame - 1), motion.provenance.take_at(frame)
-    return Seam(frame, frame / motion.fps, before, after, float(largest[worst]) / usual)
+    # The result between its seams also counts, because blends may be faster than their takes. Seams
+    # that are smooth even for a typical take are skipped.
+    worst, ratio = -1, -1.0
+    for number in np.argsort(-largest):
+        if largest[number] / max(usual.typical, 1e-9) <= ratio:
+            break
+        frame = provenance.seams[number]
+        near = [
+            usual.acceleration_near(source, frame)
+            for source in provenance.sources
+            if source.start <= frame + 1 and frame - 1 < source.end
+        ]
+        level = max(near, default=usual.acceleration)
+        between = acceleration_between_seams(motion, frame, _NEAR)
+        level = max(level, min(between, usual.acceleration))
+        value = float(largest[number]) / level
+        if value > ratio:
+            worst, ratio = int(number), value
+    frame = provenance.seams[worst]
+    before, after = provenance.take_at(frame - 1), provenance.take_at(frame)
+    return Seam(frame, frame / motion.fps, before, after, ratio)
 
 
 def _contacts(motion: Motion, contacts: FootContacts | None) -> FootContacts | None:
@@ -371,6 +494,17 @@ def _flights(motion: Motion) -> list[tuple[int, int, float]]:
         return flight_errors(motion)
     except RoleError:
         return []
+
+
+def _range_excess(motion: Motion) -> dict[str, Array]:
+    """Return the angle in degrees by which each joint exceeds its range (T,), keyed by role."""
+    if not len(motion) or not np.isfinite(motion.rotations).all():
+        return {}
+    excess: dict[str, Array] = {}
+    for angles in joint_angles(motion):
+        role = angles.limits.role
+        excess[role] = np.maximum(excess.get(role, 0.0), np.degrees(angles.excess))
+    return excess
 
 
 def _jumping_part(motion: Motion, jumps: Array) -> str:

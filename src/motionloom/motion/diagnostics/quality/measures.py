@@ -1,9 +1,9 @@
-"""Quality measures for motions: foot slide, floor penetration, and accelerations at seams."""
+"""Quality measures for motions: foot slide, toe drag, floor penetration, accelerations at seams."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,11 +18,14 @@ from motionloom.motion.feet.contacts import (
     part_path,
 )
 from motionloom.motion.kinematics.root_carrier import hips_as_root
+from motionloom.motion.rotations import quaternions as rot
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 _SEAM_REACH = 0.25  # seconds on either side of a seam that belong to it
+_CLEAR = 0.012  # meters: height at which a toe has left the ground
+_LOOSE = ("wrist", "hand", "foot", "toe", "ankle", "collar", "_top")
 _JUMP = 0.1  # meters
 _JUMP_RATIO = 3.0
 _AROUND = (2, 3, 4)  # frames before and after
@@ -108,6 +111,44 @@ def contact_slides(motion: Motion, contacts: FootContacts | None = None) -> list
     return slides
 
 
+@dataclass(frozen=True)
+class ToeDrag:
+    """Travel of a toe over the ground after a contact, frames ``[start_frame, end_frame)``."""
+
+    side: str
+    start_frame: int
+    end_frame: int
+    distance_m: float
+
+
+def toe_drags(motion: Motion, contacts: FootContacts | None = None) -> list[ToeDrag]:
+    """Return how far each toe travels over the floor between the end of a contact and its lift.
+
+    A toe lifts when it is 1.2 cm higher than during the contact. Contacts that end with the motion
+    do not count.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> max(drag.distance_m for drag in toe_drags(ml.demo.clip("walk"))) < 0.06
+    True
+    """
+    contacts = contacts_of(motion, contacts)
+    drags = []
+    for side in SIDES:
+        role = f"{side}_toe" if f"{side}_toe" in motion.skeleton.roles else f"{side}_foot"
+        toe = motion.role_positions([role])[:, 0].astype(np.float64)
+        step = np.linalg.norm(np.diff(toe[:, [0, 2]], axis=0), axis=-1)
+        runs = contacts.intervals(f"{side}_ball")
+        nexts = [*(start for start, _ in runs[1:]), len(motion)][: len(runs)]
+        for (start, end), following in zip(runs, nexts, strict=True):
+            high = toe[end:following, 1] > np.median(toe[start:end, 1]) + _CLEAR
+            if high.any():
+                lift = end + int(np.argmax(high))
+                drags.append(ToeDrag(side, end, lift, float(step[end - 1 : lift - 1].sum())))
+    return drags
+
+
 def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> float:
     """Return the mean of `floor_depths` over all frames, in meters.
 
@@ -163,6 +204,59 @@ def seam_accelerations(motion: Motion) -> NDArray[np.float64]:
     reach = max(1, round(_SEAM_REACH * motion.fps))
     near = (largest[max(seam - 1 - reach, 0) : max(seam + reach, 0)] for seam in seams)
     return np.array([window.max(initial=0.0) for window in near])
+
+
+def angular_accelerations(motion: Motion) -> NDArray[np.float64]:
+    """Return the magnitudes of the joints' angular accelerations in rad/s^2, shape (T - 2, J).
+
+    They are those of the local rotations of body parts, without hands and feet, whose rotations
+    are noisy in captured motion. Positions do not show a limb that turns about its bone.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> len(angular_accelerations(walk)) == len(walk) - 2
+    True
+    """
+    skeleton = motion.skeleton
+    joints = [
+        skeleton.joint(name)
+        for role, name in skeleton.roles.items()
+        if name in skeleton.names and not role.endswith(_LOOSE)
+    ]
+    q = motion.rotations[:, joints].astype(np.float64)
+    if len(q) < 3:
+        return np.zeros((0, len(joints)))
+    turn = rot.log(rot.multiply(rot.inverse(q[:-1]), q[1:]))
+    return np.linalg.norm(np.diff(turn, axis=0), axis=-1) * motion.fps**2
+
+
+def usual_angular_acceleration(motions: Iterable[Motion]) -> float:
+    """Return the 99.9th percentile of angular accelerations in rad/s^2, or 0 without frames."""
+    every = np.concatenate([np.zeros(0), *(angular_accelerations(m).ravel() for m in motions)])
+    finite = every[np.isfinite(every)]
+    return float(np.percentile(finite, _USUAL)) if len(finite) else 0.0
+
+
+def seam_rotations(motion: Motion) -> NDArray[np.float64]:
+    """Return the largest angular acceleration next to each seam in rad/s^2, shape (seams,)."""
+    seams = () if motion.provenance is None else motion.provenance.seams
+    largest = np.nan_to_num(angular_accelerations(motion)).max(axis=1, initial=0.0)
+    reach = max(1, round(_SEAM_REACH * motion.fps))
+    near = (largest[max(seam - 1 - reach, 0) : max(seam + reach, 0)] for seam in seams)
+    return np.array([window.max(initial=0.0) for window in near])
+
+
+def acceleration_between_seams(motion: Motion, frame: int, seconds: float) -> float:
+    """Return the 99.9th percentile of joint accelerations around a frame, except near seams."""
+    reach, near = round(seconds * motion.fps), max(1, round(_SEAM_REACH * motion.fps))
+    first = max(frame - reach, 0)
+    rows = joint_accelerations(replace(motion, provenance=None)[first : frame + reach])
+    away = np.ones(len(rows), bool)
+    for seam in () if motion.provenance is None else motion.provenance.seams:
+        away[max(seam - first - 1 - near, 0) : max(seam - first + near, 0)] = False
+    return float(np.percentile(rows[away], _USUAL)) if away.any() else 0.0
 
 
 def usual_acceleration(motions: Iterable[Motion]) -> float:

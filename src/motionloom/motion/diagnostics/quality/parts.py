@@ -95,7 +95,8 @@ class WorstFrame:
     Attributes
     ----------
     measure : str
-        ``slide, floor, seam, steps, jump, limbs`` or ``balance``.
+        ``slide, floor, seam, steps, jump, limbs, balance, flight, range, turn, drag`` or
+        ``height``.
     value, limit : float
         The measured value, and the largest value without a warning, in the same unit.
     frame : int

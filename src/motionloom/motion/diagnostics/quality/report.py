@@ -59,6 +59,22 @@ _ADVICE: dict[str, tuple[str, str]] = {
         "the body is {cm:.0f} cm out of balance while standing at {at}",
         "try another seed or target, or more takes",
     ),
+    "range": (
+        "the {detail} is {value:.0f} degrees beyond its range at {at}{take}",
+        "repair the take with motionloom clean, or exclude it",
+    ),
+    "turn": (
+        "joints turn {value:.1f} times as suddenly as in the takes at the seam at {at} ({detail})",
+        "try a longer blend, or repair the takes with motionloom clean",
+    ),
+    "drag": (
+        "toes drag {cm:.1f} cm over the floor before they lift, {detail} worst at {at}",
+        "try another seed, or takes in which the feet lift",
+    ),
+    "height": (
+        "the body stands {cm:.1f} cm above or below the floors of the takes",
+        "use takes recorded on one level floor, or level them with motionloom clean",
+    ),
     "robot": (
         "{detail}; worst at {at}",
         "try motionloom clean on the source, a slower take, or look at it with --inspect",
@@ -117,6 +133,16 @@ class QualityReport:
     flight_error_g : float or None
         How much more the acceleration of the center of mass in flight differs from gravity than in
         the sources, in g; the maximum over all flights. None if the sources do not fly freely.
+    joint_range_deg : float or None
+        Largest angle in degrees by which a joint exceeds its range, beyond that in the sources.
+    seam_rotation_ratio : float or None
+        Largest angular acceleration of a joint within 0.25 s of a seam, divided by the 99.9th
+        percentile in the sources; None if the motion has no seams.
+    toe_drag_m : float or None
+        Horizontal travel of a toe over the floor in meters between the end of a contact and the
+        moment it lifts, averaged over all lift-offs; None if no foot lifts.
+    floor_offset_m : float or None
+        Distance in meters of the floor from the range of the sources' floors.
     warnings : tuple of str
         One sentence for each exceeded limit, with a suggested remedy.
 
@@ -144,6 +170,10 @@ class QualityReport:
     retarget: RetargetFit | None = None
     robot: RobotFit | None = None
     flight_error_g: float | None = None
+    joint_range_deg: float | None = None
+    seam_rotation_ratio: float | None = None
+    toe_drag_m: float | None = None
+    floor_offset_m: float | None = None
     warnings: tuple[str, ...] = ()
 
     def with_parts(self, *, warnings: Sequence[str] = (), **parts: Any) -> QualityReport:
@@ -207,7 +237,8 @@ class QualityReport:
     ) -> QualityReport:
         names = (
             "foot_slide_m", "floor_penetration_m", "seam_acceleration_ratio", "foot_alternation",
-            "jumps", "limb_intersection_m", "balance_m", "flight_error_g",
+            "jumps", "limb_intersection_m", "balance_m", "flight_error_g", "joint_range_deg",
+            "seam_rotation_ratio", "toe_drag_m", "floor_offset_m",
         )  # fmt: skip
         summary: dict[str, Any] = {}
         for name in names:
@@ -269,6 +300,10 @@ class QualityReport:
             ("balance", f"{100 * (self.balance_m or 0.0):.0f} cm out of balance"),
             ("flight", f"gravity off by {self.flight_error_g or 0.0:.1f} g"),
             ("floor", f"{100 * (self.floor_penetration_m or 0.0):.1f} cm below the floor"),
+            ("range", f"joints {self.joint_range_deg or 0.0:.0f} degrees beyond their range"),
+            ("turn", f"seam turns {self.seam_rotation_ratio or 0.0:.1f}"),
+            ("drag", f"toes drag {100 * (self.toe_drag_m or 0.0):.1f} cm"),
+            ("height", f"{100 * (self.floor_offset_m or 0.0):.1f} cm off the floor"),
         ):
             yield text, measure in beyond, False
 
@@ -295,6 +330,12 @@ class QualityReport:
             figures.append(f"out of balance {100 * self.balance_m:.1f} cm")
         if self.flight_error_g is not None:
             figures.append(f"gravity off by {self.flight_error_g:.2f} g in flight")
+        if self.toe_drag_m is not None:
+            figures.append(f"toes drag {100 * self.toe_drag_m:.1f} cm before they lift")
+        if self.seam_rotation_ratio is not None:
+            figures.append(f"seams turn {self.seam_rotation_ratio:.2f}")
+        if self.joint_range_deg:
+            figures.append(f"joints {self.joint_range_deg:.0f} degrees beyond their range")
         return figures
 
     def to_json(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from motionloom import demo
-from motionloom.errors import MotionloomError
 from motionloom.library import Cluster
 from motionloom.library.settings import ClusterSettings
 from motionloom.settings import motion_choice
@@ -255,29 +254,16 @@ def clusters(request: ClusterRequest, state: State) -> JobStatus[list[Cluster]]:
             for cluster in groups
         ]
 
-    return state.jobs.start("grouping takes into clusters", work, total=len(library)).status()
+    return state.jobs.start("grouping takes into clusters", work, total=3 * len(library)).status()
 
 
 @router.post("/rhythms")
 def rhythms(state: State) -> JobStatus[dict[str, float]]:
     """Start a job that finds rhythmic takes; its result has their tempos in beats per minute."""
     library = state.library
-    entries = library.entries()
 
     def work(job: Job) -> dict[str, float]:
-        result = {}
-        tempos: dict[str, float | None] = state.cached(("rhythms",), dict)
-        for entry in entries:
-            if entry.digest not in tempos:
-                try:
-                    beats = library.beats[entry.name]
-                    tempos[entry.digest] = 60.0 / beats.period if beats.rhythmic else None
-                except MotionloomError:  # the take is too short or has no feet
-                    tempos[entry.digest] = None
-            tempo = tempos[entry.digest]
-            if tempo is not None:
-                result[entry.name] = round(tempo, 1)
-            job.advance()
-        return result
+        tempos = library.beats.tempos(progress=job.advance)
+        return {name: round(tempo, 1) for name, tempo in tempos.items() if tempo is not None}
 
-    return state.jobs.start("detecting rhythm", work, total=len(entries)).status()
+    return state.jobs.start("detecting rhythm", work, total=len(library)).status()
