@@ -184,7 +184,7 @@ class Settings:
     def given(cls, settings: Self | None, options: Mapping[str, Any]) -> Self:
         """Return the settings for a call from a settings object, options, or both.
 
-        Options replace fields of the object.
+        Options replace fields of the object, or of one of its groups.
 
         Examples
         --------
@@ -202,10 +202,16 @@ class Settings:
             raise InvalidInput(
                 f"settings must be a {cls.__name__} object; got {type(settings).__name__}"
             )
-        for name in options:
-            if name not in described(cls):
+        start = settings if settings is not None else cls()
+        chosen: dict[str, Any] = {}
+        for name, value in options.items():
+            group = name if name in described(cls) else _group_with(cls, name)
+            if group is None:
                 raise InvalidInput(_unknown(cls, name))
-        return replace(settings, **options) if settings is not None else cls(**options)
+            if group != name:
+                value = replace(chosen.get(group, getattr(start, group)), **{name: value})
+            chosen[group] = value
+        return replace(settings, **chosen) if settings is not None else cls(**chosen)
 
     @classmethod
     def from_preset(cls, name: str, **explicit: Any) -> Self:
@@ -346,6 +352,16 @@ class MotionChoice(Settings):
 def motion_choice(settings: Settings) -> dict[str, Any]:
     """Return `label`, `only` and `exclude` as keyword arguments, with None if empty."""
     return {name: getattr(settings, name, None) or None for name in ("label", "only", "exclude")}
+
+
+def _group_with(cls: type[Settings], name: str) -> str | None:
+    """Return the field of a settings class that holds a group with this field."""
+    for each in fields(cls):
+        group, about = each.default, each.metadata.get("setting")
+        if isinstance(group, Settings) and not (about and about.methods):
+            if name in described(type(group)):
+                return each.name
+    return None
 
 
 def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:

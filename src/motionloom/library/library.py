@@ -28,14 +28,14 @@ from motionloom.library.motion_verbs import MotionVerbs
 from motionloom.settings import takes
 from motionloom.store import Store
 from motionloom.store.catalogue import Catalogue
-from motionloom.store.records import Entry, character_key, named_characters
+from motionloom.store.records import Entry, character_key, named_characters, origin_from
 from motionloom.store.remote.object_store import trust_store
 from motionloom.store.settings import ImportSettings
 
 if TYPE_CHECKING:
     from motionloom.evaluation.clips import Evaluation
     from motionloom.evaluation.rank_correlation import Study
-    from motionloom.motion import Motion
+    from motionloom.motion import Motion, Scene
     from motionloom.parallel import Progress
     from motionloom.search.match import Match
     from motionloom.store.artifacts import Artifacts
@@ -158,6 +158,29 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     def __getitem__(self, name: str) -> Motion:
         return self.store[name]
+
+    def scene(self, name: str) -> Scene:
+        """Return the motions that were recorded together with a motion, such as two dancers.
+
+        They are the people of one file (see `Origin.scene`), with the names they have here.
+
+        Raises
+        ------
+        InvalidInput
+            If the motion was recorded alone.
+        """
+        from motionloom.motion import Scene
+
+        own = self.store.entry(name)
+        scene = origin_from(own).scene
+        if not scene:
+            raise InvalidInput(f"{name} was recorded alone, so it has no scene")
+        together = [
+            entry.name
+            for entry in self.entries()
+            if entry.source == own.source and origin_from(entry).scene == scene
+        ]
+        return Scene([self[each] for each in together], together)
 
     def __len__(self) -> int:
         return len(self.store)
