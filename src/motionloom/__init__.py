@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from motionloom.errors import MotionFormatError as MotionFormatError
     from motionloom.errors import MotionloomError as MotionloomError
     from motionloom.errors import RoleError as RoleError
+    from motionloom.evaluation.check_method import check_method as check_method
     from motionloom.formats import load as load
     from motionloom.formats import load_markers as load_markers
     from motionloom.formats import save as save

@@ -67,6 +67,8 @@ class Setting:
         Whether the field is hidden in the default help of a command and in forms.
     methods : mapping of str to settings class
         Methods that the field can select. Empty if the field does not select a method.
+    adapt : callable, optional
+        Function that turns an object of the user into a method, and returns others unchanged.
     """
 
     help: str
@@ -81,6 +83,7 @@ class Setting:
     command: bool = True
     expert: bool = False
     methods: Mapping[str, type[Settings]] = field(default_factory=dict)
+    adapt: Callable[[Any], Any] | None = None
 
 
 LABEL = Setting("Use only motions with this label. Can be repeated.", metavar="LABEL")
@@ -618,9 +621,12 @@ _JSON_TYPES: dict[Any, str] = {
 def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
     """Convert a value to its field's type: a method name to settings, or a list to a tuple."""
     if about.methods:
+        own = value if about.adapt is None else about.adapt(value)
+        if own is not value:  # an object of the user
+            return own
         if isinstance(value, str):
             return method_class(each.name, value, about.methods)()
-        if type(value) not in about.methods.values():
+        if type(value) not in about.methods.values() and not getattr(value, "OWN", False):
             raise InvalidInput(
                 f"{each.name} must be one of {', '.join(about.methods)} or the settings object "
                 "of one "
