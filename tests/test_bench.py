@@ -450,7 +450,6 @@ def test_a_row_that_is_much_slower_than_the_stored_one_is_reported(tmp_path):
 
 def test_the_waits_name_motions_of_the_corpus_and_commands_that_exist():
     from benchmarks.waits import WAITS, WHOLE, _names
-
     from motionloom import demo
     from motionloom.cli import COMMANDS
 
