@@ -3,7 +3,7 @@
 Each row is one command in a process of its own. *Cold* is the first time in a library without
 artifacts, *warm* is the same command again. Times are processor seconds of the process and its
 children, so they hardly depend on the load of the machine. Kernels are compiled before, as they are
-in a wheel; the last rows compile them anew.
+in a wheel; one row compiles them first.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         log("compiling")
         cold = {"NUMBA_CACHE_DIR": str(folder / "kernels")}
         seconds = _seconds(f"search LIB {_KICK}", library, folder, cold)
-        rows.append(_row("search, with all kernels compiled anew", seconds, "without a wheel"))
+        rows.append(_row("search that first compiles its kernels", seconds, "without a wheel"))
         place = settings.data or data_folder()
         data = f"{_TAKES} motions of the built-in corpus"
         if place is not None:
