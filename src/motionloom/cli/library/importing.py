@@ -13,6 +13,7 @@ from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, check_suffix, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.cli.tools.cluster import on_clusters
+from motionloom.errors import InvalidInput
 from motionloom.formats.settings import GAME_ENGINES, GameSettings
 from motionloom.settings import MotionChoice, motion_choice
 from motionloom.store.settings import ImportSettings, TrainingSet
@@ -48,6 +49,12 @@ def import_(
     """
     from motionloom.library import Library, find_sources
 
+    swapped = next((path for path in paths if path.suffix == ".loom"), None)
+    if swapped is not None and library.suffix != ".loom":
+        raise InvalidInput(
+            f"the library comes first: motionloom import {swapped} {library}; {swapped} cannot be "
+            "imported as a motion"
+        )
     count = len(find_sources(paths)[0])  # raises before an empty library is created
     lib = Library.create(library, fps=settings.fps, store=store, exist_ok=True)
     with progress("importing", count) as advance:
