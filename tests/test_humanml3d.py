@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from commands import invoked
 from naive import humanml3d as naive
-from reduced import reduced
 
 import motionloom as ml
+from benchmarks.reduced import reduced
 from motionloom.cli.command import command
 from motionloom.cli.library.convert import convert
 from motionloom.errors import InvalidInput, MotionFormatError
