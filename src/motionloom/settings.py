@@ -24,6 +24,7 @@ options of the chosen method and of the groups are at the same level as the fiel
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -67,6 +68,8 @@ class Setting:
         Whether the field is hidden in the default help of a command and in forms.
     methods : mapping of str to settings class
         Methods that the field can select. Empty if the field does not select a method.
+    adapt : callable, optional
+        Function that turns an object of the user into a method, and returns others unchanged.
     """
 
     help: str
@@ -81,6 +84,7 @@ class Setting:
     command: bool = True
     expert: bool = False
     methods: Mapping[str, type[Settings]] = field(default_factory=dict)
+    adapt: Callable[[Any], Any] | None = None
 
 
 LABEL = Setting("Use only motions with this label. Can be repeated.", metavar="LABEL")
@@ -347,6 +351,19 @@ class MotionChoice(Settings):
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
+
+
+def named_takes(settings: MotionChoice) -> set[str]:
+    """Return the takes that `only` names in full, without ``*``; they are used even if faulty.
+
+    Examples
+    --------
+    >>> sorted(named_takes(MotionChoice(only=("60_06+61_06", "16_*"))))
+    ['16_*', '60_06', '61_06']
+    """
+    only = settings.only or ()
+    texts = [only] if isinstance(only, str) else list(only)
+    return {name for text in texts for name in re.split("[,+]", text)}
 
 
 def motion_choice(settings: Settings) -> dict[str, Any]:
@@ -618,9 +635,12 @@ _JSON_TYPES: dict[Any, str] = {
 def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
     """Convert a value to its field's type: a method name to settings, or a list to a tuple."""
     if about.methods:
+        own = value if about.adapt is None else about.adapt(value)
+        if own is not value:  # an object of the user
+            return own
         if isinstance(value, str):
             return method_class(each.name, value, about.methods)()
-        if type(value) not in about.methods.values():
+        if type(value) not in about.methods.values() and not getattr(value, "OWN", False):
             raise InvalidInput(
                 f"{each.name} must be one of {', '.join(about.methods)} or the settings object "
                 "of one "
