@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from motionloom.checked_arrays import npy_header
 from motionloom.errors import MotionFormatError
-from motionloom.files import parse_json
+from motionloom.files import check_regular, parse_json
 from motionloom.formats.conventions import file_bytes
 from motionloom.formats.positions.humanml3d import FEATURES, FPS, positions_from
 from motionloom.motion import Origin
@@ -39,6 +39,7 @@ MOST_TAKES = 4_096
 _MOST_POINTS = 1_000
 _MOST_PEOPLE = 32
 _LARGEST_JSON = 1 << 28  # bytes
+_VALUES = 1_000_000  # points that any JSON file may have; larger files one per byte
 _COUNTS = frozenset(len(layout.points) for layout in LAYOUTS.values())
 _POSITIONS = (
     "motion", "motions", "positions", "joints", "joints3d", "joints_3d", "joint_positions",
@@ -104,6 +105,7 @@ def points_in(path: Path) -> list[Points]:
 def holds_points(path: Path) -> bool:
     """Return whether an ``.npy`` file has the shape of positions, or is a pickled dictionary."""
     try:
+        check_regular(path)  # a pipe would be waited for
         with path.open("rb") as file:
             start = file.read(256)
             if b"'|O'" in start:
@@ -324,7 +326,7 @@ def _from_json(data: bytes, path: Path) -> list[Points]:
             'such as {"positions": [[[x, y, z], ...], ...], "fps": 30}',
             path=path,
         )
-    labels, values = _rows(frames, path)
+    labels, values = _rows(frames, max(_VALUES, len(data)), path)
     arrays: dict[str, Any] = {"": values}
     arrays |= {name: facts[name] for name in _RATES if isinstance(facts.get(name), (int, float))}
     names = next((facts[name] for name in _NAMES if isinstance(facts.get(name), list)), None)
@@ -346,14 +348,22 @@ def _frames_of(content: Any) -> list[Any] | None:
     return content if isinstance(content, list) and content else None
 
 
-def _rows(frames: list[Any], path: Path) -> tuple[list[str], Array]:
-    """Return the labels, if there are any, and the values of all frames as one array."""
+def _rows(frames: list[Any], most: int, path: Path) -> tuple[list[str], Array]:
+    """Return the labels, if there are any, and the values of all frames as one array.
+
+    Frames without points are filled with gaps, so the array may have at most `most` points.
+    """
     if len(frames) > MOST_FRAMES:
         raise MotionFormatError(
             f"the file has {len(frames)} frames; at most {MOST_FRAMES} are read", path=path
         )
     rows = [_frame(frame) for frame in frames]
     labels = next((list(row) for row in rows if isinstance(row, Mapping) and row), [])
+    width = max((len(row) for row in rows if isinstance(row, (list, Mapping))), default=0)
+    if len(rows) * width > most:
+        raise MotionFormatError(
+            f"{len(rows)} frames of {width} points are too many for the size of the file", path=path
+        )
     try:
         if labels:
             empty = [np.nan] * 3
