@@ -26,16 +26,22 @@ export class Scene {
     const { scene, sun } = this;
     scene.background = new THREE.Color(0x1b1f27);
     scene.fog = new THREE.Fog(0x1b1f27, 10, 42);
-    scene.add(new THREE.HemisphereLight(0xdfe8ff, 0x4a4038, 1.5), sun, sun.target, this.floor);
+    scene.add(new THREE.HemisphereLight(0xf2f5ff, 0x6a6058, 2.2), sun, sun.target, this.floor);
     sun.castShadow = true;
     sun.shadow.mapSize.set(1024, 1024);
     Object.assign(sun.shadow.camera, { left: -2.5, right: 2.5, top: 2.5, bottom: -2.5, near: 1, far: 14 });
     const ground = new THREE.Mesh(
       new THREE.PlaneGeometry(120, 120).rotateX(-Math.PI / 2),
-      new THREE.MeshStandardMaterial({ color: 0x2b313c, roughness: 1 }),
+      new THREE.MeshStandardMaterial({
+        color: 0x262c36,
+        roughness: 1,
+        polygonOffset: true,
+        polygonOffsetFactor: 2,
+        polygonOffsetUnits: 2,
+      }),
     );
     ground.receiveShadow = true;
-    const grid = new THREE.GridHelper(120, 120 / TILE, 0x56627a, 0x414b5d);
+    const grid = new THREE.GridHelper(120, 120 / TILE, 0x8b98b2, 0x5d6980);
     grid.position.y = 0.002;
     this.floor.add(ground, grid);
     canvas.addEventListener("pointermove", (event) => {

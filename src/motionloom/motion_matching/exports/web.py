@@ -53,8 +53,8 @@ def write_web(database: MatchingDatabase, folder: Path, settings: GameSettings) 
     packed, played = pack_controller(database, database.ranges, _meshes(database, settings), title)
     style = _template("style.css.template")
     script = (built / "controller" / "page.js").read_text(encoding="utf-8")
-    if "</script" in script.lower():
-        raise MotionloomError("the built page contains a closing script tag; build it again")
+    if any(mark in script.lower() for mark in ("</script", "<!--")):
+        raise MotionloomError("the built page contains marks that end a script; build it again")
     page = Template(_template("index.html.template")).substitute(
         policy=_policy(script, style),
         title=html.escape(title),
@@ -136,7 +136,7 @@ def _policy(script: str, style: str) -> str:
         f"{kind} 'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
         for kind, text in (("script-src", script), ("style-src", style))
     ]
-    rest = ["img-src blob:", "base-uri 'none'", "form-action 'none'"]
+    rest = ["img-src blob: data:", "base-uri 'none'", "form-action 'none'"]
     return "; ".join(["default-src 'none'", *allowed, *rest])
 
 
