@@ -5,12 +5,7 @@ export default defineConfig({
   build: {
     outDir: "../src/motionloom/studio/static/controller",
     emptyOutDir: true,
-    lib: {
-      entry: "src/controller-page/page.ts",
-      formats: ["iife"],
-      name: "motionloomPage",
-      fileName: () => "page.js",
-    },
+    lib: { entry: "src/controller-page/page.ts", formats: ["iife"], name: "motionloomPage", fileName: () => "page.js" },
     license: { fileName: "licenses.md" },
     chunkSizeWarningLimit: 1500,
   },

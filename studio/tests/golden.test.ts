@@ -38,7 +38,10 @@ test("the search finds the rows of a plain search, in the same order", async () 
   const { rows, count } = database;
   for (let n = 0; n < 40; n++) {
     const [a, b] = [(n * 131) % count, (n * 577 + 41) % count];
-    const point = Float32Array.from({ length: FEATURES }, (_, c) => 0.5 * (rows[a * FEATURES + c] + rows[b * FEATURES + c]));
+    const point = Float32Array.from(
+      { length: FEATURES },
+      (_, c) => 0.5 * (rows[a * FEATURES + c] + rows[b * FEATURES + c]),
+    );
     const allowed = Uint8Array.from({ length: count }, (_, row) => Number((row + n) % 3 > 0));
     const radius = n % 2 ? Infinity : 1.5;
     const plain = Array.from({ length: count }, (_, row) => row)

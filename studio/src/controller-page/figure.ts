@@ -73,7 +73,10 @@ export class Figure {
     }
     const drawn = new THREE.SkinnedMesh(geometry, material);
     const inverses = this.bones.map((_, joint) =>
-      new THREE.Matrix4().fromArray(mesh.bind, joint * 16).transpose().invert(),
+      new THREE.Matrix4()
+        .fromArray(mesh.bind, joint * 16)
+        .transpose()
+        .invert(),
     );
     drawn.bind(new THREE.Skeleton(this.bones, inverses), new THREE.Matrix4());
     drawn.normalizeSkinWeights();

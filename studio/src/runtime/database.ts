@@ -199,7 +199,8 @@ export class MatchingDatabase {
   /** Frames that may be jumped to: those with any of the tags, and standing ones; without tags, those of any gait. */
   allowed(tags: readonly string[] = []): Uint8Array {
     for (const tag of tags)
-      if (!this.tags.includes(tag)) throw new Error(`no frame has the tag ${tag}; available tags: ${this.tags.join(", ")}`);
+      if (!this.tags.includes(tag))
+        throw new Error(`no frame has the tag ${tag}; available tags: ${this.tags.join(", ")}`);
     const mask = new Uint8Array(this.count);
     for (let n = 0; n < this.count; n++) {
       const gait = this.gaits[n];

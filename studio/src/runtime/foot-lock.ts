@@ -4,7 +4,16 @@
 import type { Skeleton } from "./database";
 import type { Pose } from "./inertialization";
 import { multiplyInto, rotateInto, springOf, type Numbers } from "./numbers";
-import { apart, bendForGoal, bendTwoBone, dot, lengthOf, MAX_EXTENSION, shortestRotation, type Vector } from "./two-bone";
+import {
+  apart,
+  bendForGoal,
+  bendTwoBone,
+  dot,
+  lengthOf,
+  MAX_EXTENSION,
+  shortestRotation,
+  type Vector,
+} from "./two-bone";
 
 const RELEASE_RATE = 12; // 1/s: a correction is gone about 0.4 s after its contact
 const RELEASE_PULL = 10; // m/s^2: maximum acceleration with which a released foot is pulled back to its path
@@ -70,7 +79,9 @@ export class FootLock {
   lock({ rotations, root }: Pose, contacts: Uint8Array, at = 0): void {
     const { skeleton, turn, place, dt } = this;
     const { parents, offsets, legs, ballParents, ballOffsets } = skeleton;
-    const points = Array.from({ length: POINTS + 1 }, (_, row) => this.state.subarray(row * COLUMNS, (row + 1) * COLUMNS));
+    const points = Array.from({ length: POINTS + 1 }, (_, row) =>
+      this.state.subarray(row * COLUMNS, (row + 1) * COLUMNS),
+    );
     const pelvis = points[POINTS];
     const bone = [0, 0, 0];
     for (const joint of this.chain) {

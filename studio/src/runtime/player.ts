@@ -384,6 +384,7 @@ function rootSteps({ places, count, ranges }: MatchingDatabase): Float64Array {
     steps.set(floor.times(shift, turnBy(-places[last + 2])), at);
     steps[at + 2] = places[at + 2] - places[last + 2];
   }
-  for (const { start } of ranges) steps.copyWithin(start * 3, Math.min(start + 1, count - 1) * 3, Math.min(start + 1, count - 1) * 3 + 3);
+  for (const { start } of ranges)
+    steps.copyWithin(start * 3, Math.min(start + 1, count - 1) * 3, Math.min(start + 1, count - 1) * 3 + 3);
   return steps;
 }

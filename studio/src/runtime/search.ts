@@ -64,7 +64,8 @@ export class Search {
           const cost = Math.sqrt(square);
           if (cost > radius) continue;
           let at = found.rows.length;
-          while (at > 0 && (found.costs[at - 1] > cost || (found.costs[at - 1] === cost && found.rows[at - 1] > row))) at--;
+          while (at > 0 && (found.costs[at - 1] > cost || (found.costs[at - 1] === cost && found.rows[at - 1] > row)))
+            at--;
           if (at >= k) continue;
           found.rows.splice(at, 0, row);
           found.costs.splice(at, 0, cost);

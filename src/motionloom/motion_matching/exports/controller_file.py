@@ -133,9 +133,7 @@ def pack_controller(
             "parents": skeleton.parents.tolist(),
             "offsets": skeleton.offsets.astype(np.float64).ravel().tolist(),
             "roles": {
-                role: names.index(joint)
-                for role, joint in skeleton.roles.items()
-                if joint in names
+                role: names.index(joint) for role, joint in skeleton.roles.items() if joint in names
             },
             "legs": legs,
             "ballParents": skeleton.point_parents[balls].tolist(),
