@@ -91,6 +91,8 @@ def test_a_finger_moves_the_character(opened):
 
 
 def test_axe_finds_nothing_serious(opened):
-    found = opened.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')}; return axe.run(); }}")
-    serious = [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    report = opened.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')}; return axe.run(); }}")
+    serious = [
+        rule["id"] for rule in report["violations"] if rule["impact"] in ("serious", "critical")
+    ]
     assert serious == []

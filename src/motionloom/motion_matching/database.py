@@ -347,8 +347,8 @@ class MatchingDatabase:
             manifest of labels, gaits, contacts and events, and instructions. ``"godot"`` writes a
             project with a motion matching player. ``"unity"`` also writes the three files of
             JLPM22's MotionMatching. ``"web"`` writes a page that plays without a server, and a
-            run-time for games in JavaScript. ``"orangeduck"`` writes ``database.bin`` and ``features.bin``
-            and needs a database built with ``fps=60``.
+            run-time for games in JavaScript. ``"orangeduck"`` writes ``database.bin`` and
+            ``features.bin`` and needs a database built with ``fps=60``.
         settings : GameSettings, optional
         beats : mapping of str to sequence of float, optional
             Times of the beats of takes, in seconds, for the manifest.

@@ -8,7 +8,7 @@ import { Figure } from "./figure";
 import { Scene } from "./scene";
 
 const LATEST = 0.25; // seconds that are made up after a pause
-const TOLD = 500; // milliseconds between two updates of the status
+const STATUS_TIME = 500; // milliseconds between two updates of the status
 const WALKS = 1.3; // m/s without running, if the takes are not slower
 const TYPING = ["SELECT", "INPUT", "TEXTAREA"];
 
@@ -83,7 +83,7 @@ async function start(): Promise<void> {
   let after: Played = player.next();
   let due = 0;
   let last = performance.now();
-  let told = 0;
+  let updated = 0;
   let strafed = false;
   const frame = (now: number): void => {
     const seconds = Math.min((now - last) / 1000, LATEST);
@@ -103,8 +103,8 @@ async function start(): Promise<void> {
     const walks = Math.hypot(...player.velocity) > 0.3 && !sideways;
     scene.follow(x, z, walks ? player.position[2] : null, stick.look, seconds);
     scene.draw();
-    if (now - told > TOLD) {
-      told = now;
+    if (now - updated > STATUS_TIME) {
+      updated = now;
       find("status").textContent =
         `${player.gait || "moving"}, ${Math.hypot(...player.velocity).toFixed(1)} m/s, ${player.range.take}`;
     }

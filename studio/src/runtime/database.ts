@@ -271,7 +271,7 @@ export async function readDatabase(packed: ArrayBuffer | Uint8Array<ArrayBuffer>
 
 function contentOf(data: ArrayBuffer): { header: Header; arrays: Record<string, ArrayLike<number>> } {
   const size = data.byteLength < 4 ? Infinity : new DataView(data).getUint32(0, true);
-  if (size > data.byteLength - 4) throw new Error("this is no controller of motionloom");
+  if (size > data.byteLength - 4) throw new Error("this file is not a controller of motionloom");
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size))) as Header;
   if (header.format !== "motionloom controller" || header.version !== VERSION)
     throw new Error(`expected a motionloom controller of version ${VERSION}; got ${header.format} ${header.version}`);

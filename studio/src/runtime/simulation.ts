@@ -75,7 +75,7 @@ export class Simulation {
   }
 }
 
-/** The desired facing: the given one, else the direction of travel or, at low speed, the current facing. */
+/** The desired facing: the given one, or the direction of travel or, at low speed, the current facing. */
 export function desiredFacing(velocity: Floor, facing: number | null, now: number): number {
   if (facing !== null) return facing;
   return sizeOf(velocity) > MOVING ? angleOf(velocity) : now;

@@ -1,4 +1,4 @@
-"""File of a controller for the run-time in JavaScript: all arrays of a database, rounded and packed.
+"""File of a controller for the run-time in JavaScript: arrays of a database, rounded and packed.
 
 A file is a zlib stream of the length of a header (uint32), the header in JSON, and the arrays that
 the header lists, little-endian. Arrays of frames hold whole multiples of a step. Along the frames,
@@ -6,7 +6,7 @@ only the differences of successive differences are stored, because motion is smo
 order, column by column, split into byte planes.
 
 Player and page read the rounded arrays. `pack_controller` also returns them as a database, so that
-Python can play exactly what the page plays.
+Python can play exactly the same frames as the page.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def _labels(database: MatchingDatabase, to_new: NDArray) -> dict[str, tuple[tupl
     labels = {}
     for name, ranges in database.labels.items():
         kept = [to_new[start:stop] for start, stop in ranges]
-        found = [rows[rows >= 0] for rows in kept]
-        spans = tuple((int(rows[0]), int(rows[-1]) + 1) for rows in found if len(rows))
+        written = [rows[rows >= 0] for rows in kept]
+        spans = tuple((int(rows[0]), int(rows[-1]) + 1) for rows in written if len(rows))
         if spans:
             labels[name] = spans
     return labels
@@ -170,7 +170,7 @@ class _Writer:
         self.parts: list[bytes] = []
 
     def packed(self, name: str, values: NDArray, step: float, *, order: int = 0) -> None:
-        """Add multiples of `step`, shape (rows, columns), as differences of an order from 0 to 2."""
+        """Add multiples of `step`, shape (rows, columns), as differences of order 0 to 2."""
         whole = np.round(np.asarray(values, np.float64) / step).astype(np.int64)
         for _ in range(order):
             whole = np.diff(whole, axis=0, prepend=0)

@@ -14,7 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-import motionloom
 from motionloom.character import SkinnedMesh, figure_mesh
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.files import atomic_write
@@ -24,7 +23,7 @@ from motionloom.formats.game_assets.bundle import plain_text
 from motionloom.formats.scene_nodes import figure_kind
 from motionloom.formats.settings import GameSettings
 from motionloom.motion_matching.database import MatchingDatabase
-from motionloom.motion_matching.exports.controller_file import pack_controller
+from motionloom.motion_matching.exports.controller_file import VERSION, pack_controller
 from motionloom.motion_matching.exports.engines import on_character
 from motionloom.motion_matching.generated_takes import is_made
 
@@ -67,7 +66,7 @@ def write_web(database: MatchingDatabase, folder: Path, settings: GameSettings) 
         "takes": len(takes),
         "frames": len(played),
         "fps": f"{played.fps:g}",
-        "version": motionloom.__version__,
+        "version": f"{VERSION}.0.0",  # of the files that the run-time reads
     }
     content: dict[str, bytes] = {
         "index.html": page.encode(),
@@ -121,7 +120,7 @@ def _error(database: MatchingDatabase, played: MatchingDatabase) -> float:
 
 def _built() -> Path:
     """Return the folder of the built page, or raise an error that says how to build it."""
-    folder = Path(motionloom.__file__).parent / "studio" / "static"
+    folder = Path(str(files("motionloom"))) / "studio" / "static"
     if not (folder / "controller" / "page.js").is_file():
         raise MotionloomError(
             "this installation has no built page for exports to the web. In a clone of the "

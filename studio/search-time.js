@@ -1,4 +1,5 @@
-// Time of the search in the built run-time: node search-time.mjs CONTROLLER.bin
+/* global console, performance, process */
+// Time of the search in the built run-time: node search-time.js CONTROLLER.bin
 // Each query is the pose of one frame with the trajectory of another, as after a change of the controls; the limit on the
 // cost is that of the player. Prints the median in milliseconds.
 import { readFileSync } from "node:fs";
