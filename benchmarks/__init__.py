@@ -36,6 +36,7 @@ BENCHMARKS = {
     "rhythm": "benchmarks.rhythm",
     "scale": "benchmarks.scale",
     "steering": "benchmarks.steering",
+    "waits": "benchmarks.waits",
     "web": "benchmarks.web",
     "whole_web": "benchmarks.whole_web",
     "words": "benchmarks.words",
@@ -45,7 +46,7 @@ BENCHMARKS = {
 ROUNDS = {
     "act": 1, "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3,
     "keyframes": 1, "knn": 3, "lazy": 3, "matching": 5, "parametric": 3, "recall": 3,
-    "reconstruct": 3, "repair": 1, "rhythm": 3, "scale": 1, "steering": 1, "web": 3,
+    "reconstruct": 3, "repair": 1, "rhythm": 3, "scale": 1, "steering": 1, "waits": 1, "web": 3,
     "whole_web": 1,
 }  # fmt: skip
 DEFAULT_ROUNDS = 7

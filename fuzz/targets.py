@@ -58,6 +58,30 @@ _PEOPLE = "".join(
     + "</frames></subject>"
     for label in ("Anna", "Bob")
 )
+_HINGE = '<joint axis="{}" range="-2 2"/><geom type="{}" size="0.04 0.05 0.06" pos="0 0 -0.1"/>'
+
+
+def _limb(name: str, place: str, bones: int) -> str:
+    """A limb of a robot model: bodies with one hinge each."""
+    body = ""
+    for number in reversed(range(bones)):
+        hinge = _HINGE.format(("0 1 0", "1 0 0")[number % 2], ("capsule", "box")[number > 2])
+        pos = place if number == 0 else f"0 0 -{0.15 + 0.05 * number:g}"
+        body = f'<body name="{name}{number}" pos="{pos}">{hinge}{body}</body>'
+    return body
+
+
+_ROBOT = (
+    '<mujoco model="r"><compiler angle="radian"/><default><geom rgba="1 0 0 1"/></default>'
+    '<worldbody><body name="pelvis" pos="0 0 0.8"><freejoint/>'
+    '<geom type="box" size="0.08 0.1 0.06"/>'
+    + _limb("left_leg", "0 0.1 0", 4)
+    + _limb("right_leg", "0 -0.1 0", 4)
+    + f'<body name="torso" pos="0 0 0.1">{_HINGE.format("0 0 1", "box")}'
+    + _limb("left_arm", "0 0.2 0.3", 3)
+    + _limb("right_arm", "0 -0.2 0.3", 3)
+    + '<body name="head" pos="0 0 0.4"><geom size="0.1"/></body></body></body></worldbody></mujoco>'
+)
 _BONE = """  begin
     id {0}
     name {1}
@@ -139,6 +163,7 @@ def seed_files(folder: Path) -> list[Path]:
         "graph.mogra": "Transitions: 2 0 1\n10 20\n30 40\nTransitions: 1 1 0\n35 5\n",
         "scores.csv": "motion,mood,age\nwalk,0.2,31\nwalk_fast,0.9,24\n",
         "route.csv": "x,z\n0,0\n0,2\n1,4\n",
+        "robot.xml": _ROBOT,
         "tags.csv": "walk:3,walk_fast:4,1\nwalk:9,kick_front_high_right:20,0\n",
         "sentences.csv": "take,sentence\nwalk,a person walks\nwalk_fast,someone is quick\n",
         "trusted.json": '["file 00 /tmp/motionloom.toml", "store s3://bucket"]',
@@ -209,6 +234,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     from motionloom.dance.transitions.rules import load_rules, with_rules
     from motionloom.evaluation.settings import SentenceSettings
     from motionloom.features.joint_weights import load_weights, read_tags
+    from motionloom.formats.robot import load_robot
     from motionloom.library import evaluate_sentences, load_music
     from motionloom.motion.roles.assignment import load_role_map
     from motionloom.motion_graph.mogra import read_mogra
@@ -252,6 +278,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
         "query": lambda path: library.find(text_of(path)),
         "script": lambda path: library.act(text_of(path)).plan,
         "scores": read_scores,
+        "robot": load_robot,
         "route": lambda path: WalkSettings(path=path).floor_path(),
         "tags": lambda path: read_tags(path, library.store),
         "sentences": lambda path: evaluate_sentences(library, path, SentenceSettings(workers=1)),

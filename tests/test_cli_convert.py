@@ -137,8 +137,15 @@ def test_markers_go_through_too(takes, tmp_path):
     run(takes / "walk.bvh", tmp_path / "walk.c3d")
     run(tmp_path / "walk.c3d", tmp_path / "walk.csv")
     assert (tmp_path / "walk.csv").read_text().count("\n") > 100
+    ml.Markers(["LFHD", "RFHD"], np.zeros((9, 2, 3)), 30.0).save(tmp_path / "head.c3d")
     with pytest.raises(InvalidInput, match="markers have no skeleton"):
-        run(tmp_path / "walk.c3d", tmp_path / "other.c3d", "--preset", "blender")
+        run(tmp_path / "head.c3d", tmp_path / "other.c3d", "--preset", "blender")
+
+
+def test_markers_that_are_joints_become_a_motion_if_the_output_needs_one(takes, tmp_path):
+    run(takes / "walk.bvh", tmp_path / "walk.trc")
+    run(tmp_path / "walk.trc", tmp_path / "again.bvh", "--preset", "maya")
+    assert "LeftForeArm" in ml.load(tmp_path / "again.bvh").skeleton.names
 
 
 def test_a_bad_file_in_a_folder_is_named_and_the_rest_goes_on(takes, tmp_path):

@@ -199,7 +199,8 @@ def test_joints_that_some_clips_lack_are_reported(tmp_path, table):
         (["--methods", ","], "methods must contain at least one"),
         (["--labels", "nothing.csv"], "there is no file 'nothing.csv'"),
         (["--label-column", "kind", "--labels", "TABLE"], "no column 'kind'"),
-        (["-o", "TABLE"], "a report is a folder with tables and pictures, not a file"),
+        (["-o", "TABLE"], "exists and is not a table of scores; choose another"),
+        (["-o", "page.html"], "a report is a folder with tables and pictures, not a file"),
     ],
 )
 def test_bad_input_is_reported_in_one_line(lib, table, words, message):

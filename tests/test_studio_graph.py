@@ -10,6 +10,7 @@ pytest.importorskip("fastapi")
 
 from click.testing import CliRunner
 from studio_takes import corpus_library, studio_client
+from waiting import LIMIT, wait_until
 
 import motionloom as ml
 from motionloom.cli import app
@@ -208,3 +209,32 @@ def test_bad_requests_are_answered_in_words(client, path, body, words):
 def test_the_menu_has_distances_and_labels(client):
     menu = client.get("/api/graphs/menu").json()
     assert "jrd" in menu["distances"] and menu["labels"] == {"kick": 1, "walk": 3}
+
+
+def test_a_first_walk_can_be_requested_while_a_better_one_is_searched(client, monkeypatch):
+    from threading import Event
+
+    from motionloom.motion_graph.walks import routes
+
+    searched, go_on = [], Event()
+    attempt = routes._Search.attempt
+
+    def waiting(self, number, count):
+        searched.append(number)
+        assert go_on.wait(LIMIT)
+        return attempt(self, number, count)
+
+    monkeypatch.setattr(routes._Search, "attempt", waiting)
+    body = {"graph": GRAPH, "path": [[0, 0], [0, 4], [3, 6]], "settings": {"seed": 2}}
+    job = client.post("/api/graphs/walks", json=body).json()
+    jobs = client.app.state.studio.jobs
+    wait_until(lambda: searched, "the search starts")
+    assert jobs[job["id"]].state == "running"
+    frames = client.get(f"/api/jobs/{job['id']}").json()["result"]["frames"]
+    early = client.post("/api/graphs/walk", json={**body, "approximate": True}).content
+    assert messages.unpack(early)[0]["frames"] == frames
+    go_on.set()
+    done = jobs.wait(job["id"])
+    assert done.state == "done" and done.total == 100
+    last = client.post("/api/graphs/walk", json=body).content
+    assert messages.unpack(last)[0]["frames"] == done.result["frames"]

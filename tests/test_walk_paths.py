@@ -14,6 +14,7 @@ from motionloom.motion_graph.walks.paths import distances, hips_path, rounded, s
 
 SQUARE = [(0.0, 0.0), (0.0, 6.0), (6.0, 6.0), (6.0, 0.0), (0.0, 0.0)]
 CORNER = [(0.0, 0.0), (0.0, 5.0), (5.0, 5.0), (5.0, 1.0)]
+AHEAD = [(0.0, 0.0), (0.5, 4.0)]
 ZIGZAG = [(0.0, 0.0), (2.8, 2.8), (0.0, 5.6), (2.8, 8.4)]
 
 
@@ -187,3 +188,19 @@ def test_files_of_paths_are_checked(straight, tmp_path, rows, message):
         file.write_text(rows)
     with pytest.raises(ml.MotionloomError, match=message):
         straight.walk(path=file)
+
+
+def test_a_first_walk_comes_early_and_does_not_change_the_last(straight):
+    steps, first = [], []
+    walk = straight.walk(
+        path=AHEAD,
+        seed=1,
+        progress=steps.append,
+        approximate=lambda m: first.append((m, steps[:])),
+    )
+    ((early, before),) = first
+    assert sum(before) == 0  # before the search that is counted
+    assert distances(sampled_path(AHEAD), hips_path(early)).max() < 1.0
+    alone = straight.walk(path=AHEAD, seed=1)
+    np.testing.assert_array_equal(walk.root, alone.root)
+    assert 0 < sum(steps) <= 100 and min(steps) >= 0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from motionloom.errors import MotionFormatError as MotionFormatError
     from motionloom.errors import MotionloomError as MotionloomError
     from motionloom.errors import RoleError as RoleError
+    from motionloom.evaluation.check_method import check_method as check_method
     from motionloom.formats import load as load
     from motionloom.formats import load_markers as load_markers
     from motionloom.formats import save as save
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import Sectors as Sectors
     from motionloom.library.settings import StudySettings as StudySettings
     from motionloom.library.settings import SynthesisSettings as SynthesisSettings
+    from motionloom.library.settings import TrainingSet as TrainingSet
     from motionloom.library.settings import TransitionRules as TransitionRules
     from motionloom.library.settings import UniformScaling as UniformScaling
     from motionloom.library.settings import WalkSettings as WalkSettings

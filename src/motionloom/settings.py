@@ -24,6 +24,7 @@ options of the chosen method and of the groups are at the same level as the fiel
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -67,6 +68,8 @@ class Setting:
         Whether the field is hidden in the default help of a command and in forms.
     methods : mapping of str to settings class
         Methods that the field can select. Empty if the field does not select a method.
+    adapt : callable, optional
+        Function that turns an object of the user into a method, and returns others unchanged.
     """
 
     help: str
@@ -81,6 +84,7 @@ class Setting:
     command: bool = True
     expert: bool = False
     methods: Mapping[str, type[Settings]] = field(default_factory=dict)
+    adapt: Callable[[Any], Any] | None = None
 
 
 LABEL = Setting("Use only motions with this label. Can be repeated.", metavar="LABEL")
@@ -184,7 +188,7 @@ class Settings:
     def given(cls, settings: Self | None, options: Mapping[str, Any]) -> Self:
         """Return the settings for a call from a settings object, options, or both.
 
-        Options replace fields of the object.
+        Options replace fields of the object, or of one of its groups.
 
         Examples
         --------
@@ -202,10 +206,16 @@ class Settings:
             raise InvalidInput(
                 f"settings must be a {cls.__name__} object; got {type(settings).__name__}"
             )
-        for name in options:
-            if name not in described(cls):
+        start = settings if settings is not None else cls()
+        chosen: dict[str, Any] = {}
+        for name, value in options.items():
+            group = name if name in described(cls) else _group_with(cls, name)
+            if group is None:
                 raise InvalidInput(_unknown(cls, name))
-        return replace(settings, **options) if settings is not None else cls(**options)
+            if group != name:
+                value = replace(chosen.get(group, getattr(start, group)), **{name: value})
+            chosen[group] = value
+        return replace(settings, **chosen) if settings is not None else cls(**chosen)
 
     @classmethod
     def from_preset(cls, name: str, **explicit: Any) -> Self:
@@ -343,9 +353,32 @@ class MotionChoice(Settings):
     exclude: Names = setting(None, EXCLUDE)
 
 
+def named_takes(settings: MotionChoice) -> set[str]:
+    """Return the takes that `only` names in full, without ``*``; they are used even if faulty.
+
+    Examples
+    --------
+    >>> sorted(named_takes(MotionChoice(only=("60_06+61_06", "16_*"))))
+    ['16_*', '60_06', '61_06']
+    """
+    only = settings.only or ()
+    texts = [only] if isinstance(only, str) else list(only)
+    return {name for text in texts for name in re.split("[,+]", text)}
+
+
 def motion_choice(settings: Settings) -> dict[str, Any]:
     """Return `label`, `only` and `exclude` as keyword arguments, with None if empty."""
     return {name: getattr(settings, name, None) or None for name in ("label", "only", "exclude")}
+
+
+def _group_with(cls: type[Settings], name: str) -> str | None:
+    """Return the field of a settings class that holds a group with this field."""
+    for each in fields(cls):
+        group, about = each.default, each.metadata.get("setting")
+        if isinstance(group, Settings) and not (about and about.methods):
+            if name in described(type(group)):
+                return each.name
+    return None
 
 
 def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:
@@ -602,9 +635,12 @@ _JSON_TYPES: dict[Any, str] = {
 def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
     """Convert a value to its field's type: a method name to settings, or a list to a tuple."""
     if about.methods:
+        own = value if about.adapt is None else about.adapt(value)
+        if own is not value:  # an object of the user
+            return own
         if isinstance(value, str):
             return method_class(each.name, value, about.methods)()
-        if type(value) not in about.methods.values():
+        if type(value) not in about.methods.values() and not getattr(value, "OWN", False):
             raise InvalidInput(
                 f"{each.name} must be one of {', '.join(about.methods)} or the settings object "
                 "of one "

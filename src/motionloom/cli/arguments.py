@@ -116,7 +116,13 @@ def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
 
 
 def _whole(text: str, settings: LoadSettings) -> Motion:
-    from motionloom.formats import is_marker_file, is_motion_file, load, split_take
+    from motionloom.formats import (
+        holds_motion,
+        is_marker_file,
+        is_motion_file,
+        load,
+        split_take,
+    )
 
     place, _, name = (text, "", "") if Path(text).exists() else text.partition(":")
     if Path(place).suffix == ".loom" or (name and is_library(place)):
@@ -151,9 +157,10 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
         )
     if not Path(text).exists() and not is_motion_file(Path(text)):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)
-    if is_marker_file(Path(text)) and Path(text).is_file():
+    file = Path(text)
+    if is_marker_file(file) and file.is_file() and not (settings.layout or holds_motion(file)):
         raise InvalidInput(
             f"{text} contains markers without a skeleton, but this command needs a motion. "
-            f"Create one with motionloom reconstruct"
+            f"Create one with motionloom reconstruct, or map joints to markers with --layout"
         )
     return load(text, **settings.changed())

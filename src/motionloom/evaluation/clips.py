@@ -15,8 +15,9 @@ rows. The results are bit-identical, no matter where the work runs.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom import parallel
-from motionloom.errors import InvalidInput, LibraryError
+from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.evaluation.settings import EvaluateSettings
 from motionloom.parallel import Progress, one_thread
 from motionloom.search.clips.hubs import corrected
 from motionloom.search.clips.measures import ClipMeasure, mirrored
 from motionloom.search.clips.retrieval import ClipTable, clip_table, gaps_in
+from motionloom.search.methods.own import OwnDistance
 from motionloom.store.ingest.labels import labeling
 from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.store import Store
@@ -40,6 +42,7 @@ _TASKS_PER_WORKER = 8
 _WORTH_A_POOL = 3.0  # seconds; shorter jobs take less time than starting processes
 
 Portion = tuple[int, int]
+_Compared = tuple[Any, tuple[str, ...], dict[str, tuple[str, ...]]]  # measure, joints, missing
 
 
 def clip_matrix(
@@ -169,7 +172,7 @@ class MethodScore:
         Joints that are not compared, each with the clips that lack it.
     """
 
-    measure: ClipMeasure
+    measure: ClipMeasure | OwnMeasure
     mean_average_precision: float
     nearest_neighbour: float
     uncorrected: float
@@ -243,6 +246,49 @@ class Evaluation:
         """Number of clips with each label."""
         return {label: self.labels.count(label) for label in dict.fromkeys(self.labels)}
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per method, as plain values."""
+        return [
+            {
+                "method": name,
+                "map": score.mean_average_precision,
+                "map_uncorrected": score.uncorrected,
+                "nearest_neighbor": score.nearest_neighbour,
+                "seconds_per_pair": score.seconds_per_pair,
+                **{f"map_{label}": value for label, (value, _) in score.by_label.items()},
+            }
+            for name, score in self.methods.items()
+        ]
+
+    def to_frame(self) -> Any:
+        """Return the scores as a pandas DataFrame, with one row per method."""
+        try:
+            import pandas  # type: ignore[import-untyped,unused-ignore]
+        except ImportError:
+            raise MissingExtra("a DataFrame needs pandas: pip install pandas") from None
+        return pandas.DataFrame(self.rows()).set_index("method")
+
+    def to_latex(self) -> str:
+        """Return the scores as a LaTeX table in the style of ``booktabs``; the best are bold."""
+        columns = ("map", "nearest_neighbor")
+        rows = self.rows()
+        best = {key: max((row[key] for row in rows), default=0.0) for key in columns}
+        lines = [
+            r"\begin{tabular}{lrrr}",
+            r"\toprule",
+            r"Method & MAP & Nearest neighbor & Time per pair (\textmu s) \\",
+            r"\midrule",
+        ]
+        for row in rows:
+            cells = [
+                rf"\textbf{{{row[key]:.3f}}}" if row[key] == best[key] else f"{row[key]:.3f}"
+                for key in columns
+            ]
+            name = "".join(f"\\{c}" if c in "_%&#$" else c for c in row["method"])
+            cells = [name, *cells, f"{1e6 * row['seconds_per_pair']:.3g}"]
+            lines.append(" & ".join(cells) + r" \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
     def to_json(self) -> dict[str, Any]:
         """Return all scores as plain data, without the distances."""
         return {
@@ -279,7 +325,8 @@ def evaluate_clips(
     1.0
     """
     methods = settings.clip_methods()
-    measures = {name: method.measure() for name, method in methods.items()}
+    own = {name: each for name, each in methods.items() if isinstance(each, OwnDistance)}
+    measures = {name: each.measure() for name, each in methods.items() if name not in own}
     by_name, unmatched = motion_labels(library, settings.labels, settings.label_column)
     tables, prepared = {}, {}
     for name, measure in measures.items():
@@ -296,13 +343,24 @@ def evaluate_clips(
             f"Label more clips (motionloom label), or set labels to a CSV file with the columns "
             f"clip and label"
         )
+    names = [clip for _, clip in clips]
+    performers = _performers(names, settings.performer)
     scores = {}
-    for name, table in tables.items():
-        numbers = {clip: c for c, clip in enumerate(table.names)}
-        chosen = np.array([numbers[clip] for _, clip in clips])
-        distances, seconds = clip_matrix(library, table, chosen, workers=workers)
-        correct = methods[name].hub_correction
-        scores[name] = _score(table, truth, distances, seconds, prepared[name], correct=correct)
+    for name, method in methods.items():
+        if name in own:
+            distances, seconds, prepared[name] = own_matrix(library, own[name], names)
+            about = OwnMeasure(name, method.unit(), "a function of two motions")
+            compared: _Compared = (about, (), {})
+        else:
+            table = tables[name]
+            numbers = {clip: c for c, clip in enumerate(table.names)}
+            chosen = np.array([numbers[clip] for clip in names])
+            distances, seconds = clip_matrix(library, table, chosen, workers=workers)
+            compared = (table.measure, table.clips.joints, table.joints_missing)
+        scores[name] = _score(
+            compared, truth, performers, distances, seconds, prepared[name],
+            correct=method.hub_correction,
+        )  # fmt: skip
         if progress is not None:
             progress(1)
     return Evaluation(
@@ -334,21 +392,74 @@ def precision_at_recalls(distances: ArrayLike, relevant: ArrayLike) -> NDArray[n
     return best_from[np.searchsorted(recall, RECALLS - 1e-12)]
 
 
+@dataclass(frozen=True)
+class OwnMeasure:
+    """Name, unit and description of a user's method."""
+
+    name: str
+    unit: str
+    about: str
+
+
+def own_matrix(
+    library: Store, method: OwnDistance, names: Sequence[str]
+) -> tuple[NDArray[np.float64], float, float]:
+    """Return the distances (C, C) of a user's method, and its processor times.
+
+    The times are those of all distances, and of preparing the motions. The distance of a motion to
+    itself is not used, and is 0.
+    """
+    begun = time.process_time()
+    motions = [method.prepared(library[name]) for name in names]
+    ready = time.process_time()
+    out = np.zeros((len(names), len(names)))
+    for i, a in enumerate(motions):
+        for j, b in enumerate(motions[:i] if method.symmetric else motions):
+            if i != j:
+                out[i, j] = method.between(a, b)
+                if method.symmetric:
+                    out[j, i] = out[i, j]
+    return out, time.process_time() - ready, ready - begun
+
+
+def _performers(names: Sequence[str], pattern: str | None) -> NDArray[np.str_] | None:
+    """Return the performer of each clip, or None if performers are not distinguished."""
+    if pattern is None:
+        return None
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise InvalidInput(
+            f"performer must be a regular expression; got {pattern!r}: {error}"
+        ) from None
+    groups = [compiled.search(name) for name in names]
+    missing = [name for name, match in zip(names, groups, strict=True) if match is None]
+    if missing:
+        raise InvalidInput(
+            f"performer must match the name of every clip; {pattern!r} does not match {missing[0]}"
+        )
+    return np.array([(match.groups() or (match.group(),))[0] or "" for match in groups if match])
+
+
 def _score(
-    table: ClipTable,
+    compared: _Compared,
     truth: NDArray,
+    performers: NDArray[np.str_] | None,
     distances: NDArray[np.float64],
     seconds: float,
     prepare_seconds: float,
     *,
     correct: bool,
 ) -> MethodScore:
-    measure, count = table.measure, len(truth)
+    count = len(truth)
     symmetric = bool(np.array_equal(distances, distances.T))
     plain, distances = distances, corrected(distances) if correct else distances
     precisions, points, right, queried, uncorrected = [], [], [], [], []
     for q in range(count):
-        others = np.flatnonzero(np.arange(count) != q)
+        kept = np.arange(count) != q
+        if performers is not None:
+            kept &= performers != performers[q]
+        others = np.flatnonzero(kept)
         relevant = truth[others] == truth[q]
         if relevant.any():
             queried.append(truth[q])
@@ -357,6 +468,8 @@ def _score(
             uncorrected.append(ranked_precision(plain[q, others], relevant))
             points.append(precision_at_recalls(gaps, relevant))
             right.append(bool(relevant[np.argmin(gaps)]))
+    if not queried:
+        raise InvalidInput("no clip has a clip with the same label by another performer")
     by_label = {}
     for label in dict.fromkeys(queried):
         own = [k for k, other in enumerate(queried) if other == label]
@@ -365,7 +478,7 @@ def _score(
             np.mean([points[k] for k in own], axis=0),
         )
     return MethodScore(
-        measure,
+        compared[0],
         float(np.mean(precisions)),
         float(np.mean(right)),
         float(np.mean(uncorrected)),
@@ -375,8 +488,7 @@ def _score(
         prepare_seconds,
         count * (count - 1) // (2 if symmetric else 1),
         distances,
-        table.clips.joints,
-        table.joints_missing,
+        *compared[1:],
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from motionloom.errors import InvalidInput
 from motionloom.search.methods import AngleDtw, ClipMethod, Emd, UniformScaling, clip_methods
+from motionloom.search.methods.own import FrameClips, OwnDistance, as_clip_method
 from motionloom.settings import Settings, parsed_value, preset, setting
 
 DEFAULT_METHODS = ("statistics", "dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
@@ -28,13 +29,20 @@ class EvaluateSettings(Settings):
     methods: tuple[Any, ...] | Mapping[str, Any] | None = setting(
         None,
         "Clip measures: statistics, dtw-clip, emd, dtw (or dtw-angles), scaling, dtw-e15, "
-        "dtw-pc11, dtw-jrd; options are appended, as in emd:time_weight=0. "
+        "dtw-pc11, dtw-jrd; options are appended, as in emd:time_weight=0; also FILE.py:NAME, "
+        "your function of two motions. "
         f"[{', '.join(DEFAULT_METHODS)}]",
         metavar="NAME,...",
         commas=True,
     )
     label_column: str | None = setting(
         None, "Column of the CSV file that contains the labels. [label]"
+    )
+    performer: str | None = setting(
+        None,
+        "Exclude clips of the query's performer from its results: a regular expression that "
+        "matches the name of a clip; its group is the performer.",
+        metavar="REGEX",
     )
 
     @preset
@@ -78,11 +86,17 @@ class EvaluateSettings(Settings):
 def _by_name(chosen: Iterable[Any], presets: Mapping[str, ClipMethod]) -> dict[str, ClipMethod]:
     """Return methods by display name; `chosen` contains objects or strings."""
     return {
-        each if isinstance(each, str) else _shown(each): (
+        given if isinstance(given, str) and ".py:" not in given else _shown(each): (
             each if isinstance(each, ClipMethod) else _method(each, presets)
         )
-        for each in chosen
+        for given, each in ((given, _own(given)) for given in chosen)
     }
+
+
+def _own(given: Any) -> Any:
+    """Return the method for an object of the user, or the value unchanged."""
+    built_in = isinstance(given, str) and given.partition(":")[0] in _names()
+    return given if built_in else as_clip_method(given)
 
 
 def _method(text: str, presets: Mapping[str, ClipMethod]) -> ClipMethod:
@@ -95,7 +109,10 @@ def _method(text: str, presets: Mapping[str, ClipMethod]) -> ClipMethod:
     """
     name, *options = str(text).split(":")
     if name not in _names():
-        raise InvalidInput(f"there is no clip measure {name!r}; choose from {', '.join(_names())}")
+        raise InvalidInput(
+            f"there is no clip measure {name!r}; choose from {', '.join(_names())}, a registered "
+            "frame distance, a function of two motions, or FILE.py:NAME"
+        )
     kind = clip_methods()[PAPER_NAMES.get(name, name)]
     pairs = dict(option.partition("=")[::2] for option in options)
     return kind.of(
@@ -116,6 +133,8 @@ def _shown(method: ClipMethod) -> str:
     >>> _shown(Emd(time_weight=0.0))
     'emd:time_weight=0.0'
     """
+    if isinstance(method, OwnDistance | FrameClips):
+        return method.title
     return ":".join([method.NAME, *(f"{name}={value}" for name, value in method.changed().items())])
 
 

@@ -261,7 +261,7 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        refuse_folder(path, "an AMASS file")
+        refuse_folder(path, "an .npz file")
         size = path.stat().st_size
         self.room = max(_ROOM, _GROWTH * size)
         self.left = max(_VALUES, _DENSITY * size)
@@ -283,6 +283,11 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self.members
+
+    def has_poses(self) -> bool:
+        """Return whether the archive contains poses of the SMPL family."""
+        whole, root, body = (self.first(names) for names in (_WHOLE, _ROOTS, _BODIES))
+        return whole is not None or (root is not None and body is not None)
 
     def first(self, names: Sequence[str]) -> str | None:
         """Return the first of these names that the archive contains."""

@@ -43,6 +43,8 @@ class Format:
         Optional dependency that the format needs, as in ``pip install motionloom[usd]``.
     extra_writes : bool
         True if writing also needs the extra.
+    listed : bool
+        True if an import of a folder includes files with this suffix.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Format:
     writes: tuple[str, ...] = ("motion",)
     extra: str = ""
     extra_writes: bool = True
+    listed: bool = True
 
 
 _DEFAULTS = LoadSettings()
@@ -60,7 +63,9 @@ FORMATS = {
     ".bvh": Format("BVH", "motionloom.formats.bvh"),
     ".amc": Format("Acclaim", "motionloom.formats.acclaim", writes=()),
     ".c3d": Format("C3D", "motionloom.formats.c3d", "markers", (*_POINTS, "scene")),
-    ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
+    ".npz": Format("NPZ", "motionloom.formats.npz"),
+    ".npy": Format("NPY", "motionloom.formats.positions"),
+    ".json": Format("JSON", "motionloom.formats.positions", writes=(), listed=False),
     ".glb": Format("binary glTF", "motionloom.formats.gltf", writes=_SCENES),
     ".gltf": Format("glTF", "motionloom.formats.gltf", writes=_SCENES),
     ".vrm": Format("VRM", "motionloom.formats.gltf.reader", writes=()),
@@ -72,6 +77,7 @@ FORMATS = {
     ".usd": Format("USD", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usda": Format("USD text", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usdc": Format("USD crate", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
+    ".trc": Format("TRC", "motionloom.formats.trc", "markers", _POINTS),
     ".csv": Format("CSV", "motionloom.formats.tables", "markers", _POINTS),
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
@@ -90,7 +96,8 @@ LEFT_OUT = {
     ".c3d": "markers without a skeleton; convert them to motions with "
     "motionloom reconstruct LIB FILE -o OUT.bvh, then import the motions",
     ".blend": "not supported; convert to GLB with Blender (motionloom info FILE shows how)",
-    ".trc": "not supported; export the markers as C3D",
+    ".trc": "markers whose labels do not name joints; set --layout to a file that maps joints to "
+    "markers, and name the files",
 }
 
 
@@ -141,7 +148,8 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
     ----------
     path : str or Path
         File to read, for example ``kick.bvh``, ``kick.glb`` or ``01_01.amc`` (whose ``.asf`` file
-        is found automatically), or a take of a file (``knight.glb/Run``).
+        is found automatically), a take of a file (``knight.glb/Run``), or joint positions
+        (``sample.npy``).
     settings : LoadSettings, optional
         Settings object. Single settings can also be passed as keyword arguments.
 
@@ -216,7 +224,10 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
 
     path, settings = Path(path), LoadSettings.given(None, options)
     chosen = settings.animation is not None or settings.skeleton is not None
-    module: Any = _module(path) if path.is_file() and is_motion_file(path) else None
+    readable = path.is_file() and path.suffix.lower() in FORMATS
+    module: Any = _reader(path, settings) if readable else None
+    if module and settings.layout is not None and "layout" not in _option_names(module.read):
+        settings = replace(settings, layout=None)  # of other files in the same import
     if chosen or not hasattr(module, "read_takes"):
         yield "", load(path, settings)
         return
@@ -236,6 +247,8 @@ def load_takes(path: str | Path, **options: Any) -> Iterator[tuple[str, Motion |
         if take.name:
             limit.add(len(motion.skeleton), len(motion))
             motion = replace(motion, name=f"{path.name}/{take.name}")
+        if take.scene:
+            motion = replace(motion, origin=replace(motion.origin, scene=_scene(path, take)))
         yield take.name, motion if settings.keep_carrier else hips_as_root(motion)
     if empty:
         raise MotionFormatError("the file contains no motion", path=path)
@@ -255,11 +268,12 @@ def takes_in(path: str | Path) -> list[FileTake]:
     from motionloom.formats.takes import FileTake
 
     path = Path(path)
-    if not path.is_file() or not is_motion_file(path) or not hasattr(_module(path), "takes"):
+    supported = path.suffix.lower() in FORMATS
+    if not path.is_file() or not supported or not hasattr(_reader(path), "takes"):
         return [FileTake()]
     check_regular(path)
     with _one_type_of_error(path):
-        return _module(path).takes(path)
+        return _reader(path).takes(path)
 
 
 def split_take(path: Path) -> tuple[Path, str]:
@@ -271,7 +285,7 @@ def split_take(path: Path) -> tuple[Path, str]:
         return path, ""  # most files, without asking the disk
     if not path.exists():
         for parent in path.parents:
-            if parent.is_file() and is_motion_file(parent):
+            if parent.is_file() and parent.suffix.lower() in FORMATS:
                 return parent, path.relative_to(parent).as_posix()
     return path, ""
 
@@ -291,8 +305,17 @@ def _selection(file: Path, take: str) -> dict[str, Any]:
     )
 
 
-def _module(path: Path) -> Any:
-    return importlib.import_module(FORMATS[path.suffix.lower()].module)
+def _reader(path: Path, settings: Settings = _DEFAULTS, kind: str = "motion") -> Any:
+    """Return the module that reads motions, or markers, from a file."""
+    format = _read_format(path, kind, settings)
+    if kind == "motion" and format.reads == "markers":
+        return importlib.import_module("motionloom.formats.positions.marker_joints")
+    return importlib.import_module(format.module)
+
+
+def _scene(path: Path, take: FileTake) -> str:
+    """Return the name that the people in one recording share."""
+    return path.name if take.animation is None else f"{path.name}/{take.animation}"
 
 
 def _guarded(path: Path, results: Iterator[Any]) -> Iterator[Any]:
@@ -435,6 +458,30 @@ def is_motion_file(path: Path) -> bool:
     return format is not None and (format.reads == "motion" or _is_robot_table(path))
 
 
+def holds_motion(path: Path) -> bool:
+    """Return whether `load` can probably read a file, from its suffix and its first bytes.
+
+    Marker files do if their labels name joints, and arrays if their shape is that of positions.
+
+    Examples
+    --------
+    >>> holds_motion(Path("walk.bvh")), holds_motion(Path("notes.txt"))
+    (True, False)
+    """
+    format = FORMATS.get(path.suffix.lower())
+    if format is None:
+        return False
+    if format.reads == "markers" and not _is_robot_table(path):
+        from motionloom.formats.positions.marker_joints import holds_joints
+
+        return path.is_file() and holds_joints(path)
+    if path.suffix.lower() == ".npy":
+        from motionloom.formats.positions.point_files import holds_points
+
+        return holds_points(path)
+    return format.listed
+
+
 def is_marker_file(path: Path) -> bool:
     """Return whether files with this suffix contain markers."""
     format = FORMATS.get(path.suffix.lower())
@@ -533,17 +580,17 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
         if advice := way_out(path):
             raise MotionFormatError(advice, path=path)
         raise MotionFormatError(f"unknown suffix {suffix!r}; expected one of {suffixes}", path=path)
-    format = _read_format(path, kind, settings)
-    read = importlib.import_module(format.module).read
-    options = _options(read, settings, f"reading {format.name}")
-    if kind != format.reads and path.is_file():
-        other = "load_markers" if kind == "motion" else "load"
-        content = "markers without a skeleton" if kind == "motion" else "a motion, not markers"
-        raise MotionFormatError(f"the file contains {content}; read it with {other}", path=path)
+    module = _reader(path, settings, kind)
+    name = _read_format(path, kind, settings).name
+    options = _options(module.read, settings, f"reading {name}")
+    if kind == "markers" and is_motion_file(path) and path.is_file():
+        raise MotionFormatError(
+            "the file contains a motion, not markers; read it with load", path=path
+        )
     with suppress(FileNotFoundError):
         check_regular(path)  # a pipe or a device could block or never end
     with _one_type_of_error(path):
-        content = read(path, **options)
+        content = module.read(path, **options)
         _check_rate(content.fps, path)
         return content
 

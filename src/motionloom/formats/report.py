@@ -36,6 +36,8 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
         "unit_reason": origin.unit_reason,
         "height_m": body_height(motion.skeleton),
         "up": origin.up,
+        "layout": origin.layout or None,
+        "scene": origin.scene or None,
         "facing": facing(motion),
         "tpose_frame": origin.tpose_frame,
         "carrier": None if origin.carrier is None else origin.carrier.to_json(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from motionloom.settings import Setting, Settings, setting
 
@@ -18,7 +19,12 @@ FPS = Setting("Frame rate, which overrides that of the file.")
 GAME_ENGINES = ("godot", "unity", "unreal")  # targets of exports besides file formats
 ROLES = Setting("JSON or TOML file that maps roles to joints with unknown names.", metavar="MAP")
 PARTIAL = Setting("Read the complete frames of a truncated file.")
-LAYOUT = Setting("Robot CSV: lafan (meters, quaternion) or bones-seed (cm, degrees). [lafan]")
+LAYOUT = Setting(
+    "Order of the points in a file with joint positions: humanml3d, smpl, h36m, coco, openpose, "
+    "halpe, kinect, mediapipe, or a JSON or TOML file. For a robot CSV that is written: lafan or "
+    "bones-seed. [inferred, lafan]",
+    metavar="NAME|FILE",
+)
 STRICT = Setting("Raise an error for every deviation from the specification.")
 
 
@@ -34,6 +40,10 @@ class FormatOptions(Settings):
     max_gap: float | None = setting(
         None, "Acclaim: maximum length of a gap that is interpolated. [0.5]", unit="s"
     )
+    smooth: bool | None = setting(
+        None, "Joint positions: whether to remove noise. [if there is noise]"
+    )
+    strict: bool = setting(False, STRICT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,20 +54,20 @@ class LoadSettings(Settings):
     fps: float | None = setting(None, FPS)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
+    layout: str | Path | Mapping[str, Any] | None = setting(None, LAYOUT)
     partial: bool = setting(False, PARTIAL)
-    strict: bool = setting(False, STRICT)
     keep_carrier: bool = setting(
         False, "Keep joints above the hips. By default, the hips become the root."
     )
     format: FormatOptions = setting(FormatOptions(), "Options of individual formats.")
     animation: str | int | None = setting(
-        None, "glTF, FBX: name or number of the animation to read. [first]"
+        None, "glTF, FBX, joint positions: name or number of the animation to read. [first]"
     )
     skeleton: str | int | Path | None = setting(
         None,
         "Figure to read: name of the ROOT (BVH), name or number of the skin (glTF), path or root "
-        "of the skeleton (USD, FBX), the .asf file of an Acclaim motion, or the model (.xml, "
-        ".urdf) of a robot's motion. [first, or the file next to the motion]",
+        "of the skeleton (USD, FBX), person (joint positions), the .asf file of an Acclaim motion, "
+        "or the model (.xml, .urdf) of a robot's motion. [first, or the file next to the motion]",
     )
 
 
@@ -79,7 +89,7 @@ class LoadMarkersSettings(Settings):
 class SaveSettings(Settings):
     """Settings for writing a motion, markers or a scene; see `motionloom.save`."""
 
-    unit: str | float | None = setting(None, "BVH, C3D, FBX: unit of the written file.")
+    unit: str | float | None = setting(None, "BVH, C3D, FBX, TRC: unit of the written file.")
     up: str | None = setting(None, "BVH, C3D, FBX: up axis of the written file.")
     order: str | None = setting(None, "BVH: order of the rotation channels, such as ZXY.")
     rest_frame: bool = setting(False, "BVH: write the rest pose as an additional first frame.")
@@ -90,7 +100,11 @@ class SaveSettings(Settings):
         False, "glTF: store rotations in 16 bits, and a single key for joints that never rotate."
     )
     decimals: int = setting(6, "CSV: number of digits after the decimal point.")
-    layout: str | None = setting(None, LAYOUT)
+    layout: str | None = setting(
+        None,
+        "NPY: humanml3d or humanml3d-263. Robot CSV: lafan (meters, quaternion) or bones-seed "
+        "(cm, degrees). [humanml3d, lafan]",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +126,7 @@ class ConvertSettings(Settings):
     )
     from_unit: str | None = setting(None, "Unit of the files that are read. [inferred]")
     roles: str | None = setting(None, ROLES.help, metavar="MAP")
+    layout: str | None = setting(None, LAYOUT)
     target_roles: str | None = setting(
         None, "The same for the skeleton of --onto or --character.", metavar="MAP"
     )
@@ -126,11 +141,11 @@ class ConvertSettings(Settings):
     )
     to: str | None = setting(
         None,
-        "Format of the written files if OUT is a folder, such as glb or bvh.",
-        metavar="SUFFIX",
+        "Format of the written files if OUT is a folder, such as glb or bvh; or humanml3d "
+        "(22 joints at 20 fps, and the 263 features in a second file).",
+        metavar="FORMAT",
     )
     clean: bool = setting(False, "Repair the take and remove foot skate before converting.")
-    layout: str | None = setting(None, LAYOUT)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,9 @@ and z coordinates of every joint and end site (or marker) in meters. An empty ce
 
 Tables are read as markers. Columns may be in any order. They are called ``LABEL.x``, ``LABEL.y``
 and ``LABEL.z``, where the dot may also be ``_`` or a space. The ``time`` column is in seconds.
-Other columns are ignored.
+Other columns are ignored. A long table, with one row per point and the columns ``frame``,
+``keypoint``, ``x``, ``y`` and ``z`` as freemocap writes it, is also read. If the labels name the
+joints of a body, `load` turns the table into a motion (`motionloom.formats.positions`).
 """
 
 from __future__ import annotations
@@ -39,13 +41,15 @@ def read(path: str | Path, *, unit: str | float | None = None, fps: float | None
     check_fps(fps)
     path = Path(path)
     parquet = path.suffix.lower() == ".parquet"
-    names, values = _parquet(path) if parquet else _csv(path)
-    labels, columns = _labels(names, path)
-    if not len(values):
-        raise MotionFormatError("the table has no rows", path=path)
-    rate = fps if fps is not None else _rate(names, values, path)
+    labels, positions, rate = table_points(path)
+    if fps is not None:
+        rate = fps
+    if rate is None:
+        raise MotionFormatError(
+            "the frame rate is unknown. Set fps, or add a column 'time' in seconds", path=path
+        )
     scale = 1.0 if unit is None else unit_from(unit)
-    positions = scale * values[:, columns].reshape(len(values), len(labels), 3)
+    positions = scale * positions
     origin = Origin(
         path=str(path),
         format="parquet" if parquet else "csv",
@@ -53,6 +57,31 @@ def read(path: str | Path, *, unit: str | float | None = None, fps: float | None
         unit_reason="given" if unit is not None else "tables are in meters",
     )
     return Markers(labels, positions, rate, name=path.stem, origin=origin)
+
+
+def table_points(
+    path: Path,
+) -> tuple[tuple[str, ...], NDArray[np.float64], float | None]:
+    """Return the labels, the positions (T, M, 3) as stored, and the rate if the table has times."""
+    names, values = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
+    labels, columns = _labels(names, path)
+    if not len(values):
+        raise MotionFormatError("the table has no rows", path=path)
+    positions = values[:, columns].reshape(len(values), len(labels), 3)
+    return labels, positions, _rate(names, values, path)
+
+
+def labels_of(path: Path) -> tuple[str, ...]:
+    """Return the labels of a table, from its first lines only if it is a CSV file."""
+    if path.suffix.lower() == ".parquet":
+        return table_points(path)[0]
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        start = file.read(1 << 16)
+    rows = list(csv.reader(io.StringIO(start, newline="")))[:-1] if "\n" in start else []
+    names = [name.strip() for name in rows[0]] if rows else []
+    if _long_columns(names):
+        names, _ = _pivoted(names, rows[1:-1], path)
+    return _labels(names, path)[0]
 
 
 def require_extra():
@@ -76,6 +105,8 @@ def _csv(path: Path) -> tuple[list[str], NDArray[np.float64]]:
     if not rows:
         raise MotionFormatError("the table is empty", path=path)
     names = [name.strip() for name in rows[0]]
+    if _long_columns(names):
+        return _pivoted(names, rows[1:], path)
     if len(names) > _COLUMNS:
         raise MotionFormatError(
             f"a table may have {_COLUMNS} columns; found {len(names)}", path=path
@@ -93,6 +124,58 @@ def _csv(path: Path) -> tuple[list[str], NDArray[np.float64]]:
             if cell.strip():
                 values[r, c] = _number(cell, names[c], path, r + 2)
     return names, values
+
+
+_POINT_COLUMNS = ("keypoint", "marker", "joint", "landmark", "name")
+
+
+def _long_columns(names: list[str]) -> tuple[int, int] | None:
+    """Return the columns of the frame and of the label in a long table, or None if it is wide."""
+    lower = [name.lower() for name in names]
+    label = next((lower.index(name) for name in _POINT_COLUMNS if name in lower), None)
+    if label is None or not {"frame", "x", "y", "z"} <= set(lower):
+        return None
+    return lower.index("frame"), label
+
+
+def _pivoted(
+    names: list[str], rows: list[list[str]], path: Path
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Turn a long table, with one row per point, into one with a row per frame.
+
+    freemocap writes several kinds of trajectories; the first one is used.
+    """
+    lower = [name.lower() for name in names]
+    frame, label = _long_columns(names) or (0, 0)
+    kind = lower.index("trajectory") if "trajectory" in lower else None
+    axes = [lower.index(axis) for axis in "xyz"]
+    first = rows[0][kind] if kind is not None and rows and len(rows[0]) == len(names) else None
+    cells: dict[tuple[int, str], list[float]] = {}
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(names):
+            raise MotionFormatError(
+                f"expected {len(names)} cells, one per column; got {len(row)}",
+                path=path,
+                line=number,
+            )
+        if kind is not None and row[kind] != first:
+            continue
+        place = _number(row[frame], "time", path, number)
+        if not 0 <= place < 1e9:
+            raise MotionFormatError(f"frame {row[frame][:20]!r} is invalid", path=path, line=number)
+        values = [_number(row[a], "p.x", path, number) if row[a].strip() else np.nan for a in axes]
+        cells.setdefault((int(place), row[label].strip()), values)
+    labels = list(dict.fromkeys(name for _, name in cells))
+    frames = sorted({number for number, _ in cells})
+    if len(frames) * len(labels) > 64 * max(len(cells), 1_000):
+        raise MotionFormatError("the rows do not form frames with the same points", path=path)
+    index = {number: place for place, number in enumerate(frames)}
+    column = {name: place for place, name in enumerate(labels)}
+    table = np.full((len(frames), len(labels), 3), np.nan)
+    for (number, name), values in cells.items():
+        table[index[number], column[name]] = values
+    wide = [f"{name}.{axis}" for name in labels for axis in "xyz"]
+    return wide, table.reshape(len(frames), -1)
 
 
 def _number(cell: str, name: str, path: Path, line: int) -> float:
@@ -149,12 +232,11 @@ def _labels(names: list[str], path: Path) -> tuple[tuple[str, ...], list[int]]:
     return labels, [columns[label][axis] for label in labels for axis in "xyz"]
 
 
-def _rate(names: list[str], values: NDArray[np.float64], path: Path) -> float:
+def _rate(names: list[str], values: NDArray[np.float64], path: Path) -> float | None:
+    """Return the rate, or None if the table has no times."""
     lower = [name.lower() for name in names]
     if "time" not in lower or len(values) < 2:
-        raise MotionFormatError(
-            "the frame rate is unknown. Set fps, or add a column 'time' in seconds", path=path
-        )
+        return None
     times = values[:, lower.index("time")]
     steps = np.diff(times)
     step = float((times[-1] - times[0]) / len(steps))

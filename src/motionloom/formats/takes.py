@@ -35,6 +35,8 @@ class FileTake:
         Number of joints.
     seconds : float or None
         Duration, if the file states it.
+    scene : bool
+        True if the same animation moves other skeletons at the same time.
     """
 
     name: str = ""
@@ -42,6 +44,7 @@ class FileTake:
     skeleton: str | int | None = None
     joints: int = 0
     seconds: float | None = None
+    scene: bool = False
 
 
 class TakeLimit:
@@ -88,6 +91,8 @@ def named_takes(
     >>> takes = [FileTake(animation=0), FileTake(animation=1)]
     >>> [take.name for take in named_takes(takes, ["rig|Run", "rig|Jump"], ["rig", "rig"])]
     ['Run', 'Jump']
+    >>> named_takes([FileTake(), FileTake()], ["Waltz", "Waltz"], ["Ann", "Bob"])[1].scene
+    True
     """
     if len(takes) < 2:
         return [replace(take, name="") for take in takes]
@@ -98,7 +103,13 @@ def named_takes(
         "".join(char if char.isprintable() else " " for char in label).strip() or str(number)
         for number, label in enumerate(labels)
     ]
-    return [replace(take, name=name) for name, take in zip(unique_names(plain), takes, strict=True)]
+    performers: dict[str, set[str]] = {}
+    for animation, skeleton in zip(animations, skeletons, strict=True):
+        performers.setdefault(animation, set()).add(skeleton)
+    return [
+        replace(take, name=name, scene=len(performers[animation]) > 1)
+        for name, take, animation in zip(unique_names(plain), takes, animations, strict=True)
+    ]
 
 
 def _without_prefix(names: Sequence[str]) -> list[str]:

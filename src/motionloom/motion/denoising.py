@@ -138,7 +138,11 @@ def denoise_positions(
     smoothed = noise > (quiet if typical > quiet else _LOUD * quiet)
     for point in np.flatnonzero(shown):
         positions[:, point], outliers[:, point] = _denoised(
-            paths[:, point], trust[:, point], fps, max(noise[point], quiet), smoothed[point]
+            paths[:, point],
+            trust[:, point],
+            fps,
+            max(noise[point], min(quiet, QUIET)),
+            smoothed[point],
         )
     return Denoised(positions, noise, smoothed & shown, outliers, trust == 0.0)
 

@@ -32,7 +32,9 @@ class Origin:
 
     `carrier` describes joints above the hips that exist in the file but not in the motion (see
     `motionloom.motion.kinematics.root_carrier`). `character` is the file of the character to which
-    a motion was retargeted (see `motionloom.formats.own_character`).
+    a motion was retargeted (see `motionloom.formats.own_character`). `layout` is the order of the
+    points from which a motion was solved, with the evidence for it. `scene` is shared by the people
+    in one recording.
 
     Examples
     --------
@@ -53,6 +55,8 @@ class Origin:
     warnings: tuple[str, ...] = ()
     carrier: Carrier | None = None
     character: str | None = None
+    layout: str = ""
+    scene: str = ""
 
 
 class TimeSeries(FrozenArrays):

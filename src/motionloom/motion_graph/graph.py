@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -42,6 +42,7 @@ from motionloom.settings import takes
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.walks.graph_player import GraphPlayer
+    from motionloom.motion_graph.walks.routes import Route
 
 _REMEMBERED = 512  # number of transitions whose frames are cached
 _FRAME = re.compile(r"[0-9]{1,15}")
@@ -309,6 +310,7 @@ class MotionGraph:
         settings: WalkSettings | None = None,
         *,
         progress: Progress | None = None,
+        approximate: Callable[[Motion], None] | None = None,
         **options: Any,
     ) -> Motion:
         """Generate a motion at random, along a path, to a goal, or from a sequence of labels.
@@ -317,8 +319,10 @@ class MotionGraph:
         ----------
         settings : WalkSettings, optional
         progress : callable, optional
-            Called during the route search with the number of branches examined since the last call.
-            If it raises an exception, the search stops.
+            Called during the search for a route with the number of steps since the last call, at
+            most 100 in total. If it raises an exception, the search stops.
+        approximate : callable, optional
+            Called with a first walk along a path while the search for a better one continues.
 
         Returns
         -------
@@ -334,14 +338,25 @@ class MotionGraph:
         Motion('walk', 600 frames at 30 fps = 20.00 s, 21 joints)
         """
         given = WalkSettings.given(settings, options)
-        player, frames = self.walk_player(given, progress=progress)
+
+        def show(route: Route) -> None:
+            if approximate is not None:
+                player = self._route_player(given, route)
+                approximate(player.record(frames=route.frames, name="walk"))
+
+        player, frames = self.walk_player(
+            given, progress=progress, approximate=show if approximate else None
+        )
         return player.record(frames=frames, name="walk")
 
     def walk_player(
-        self, settings: WalkSettings, *, progress: Progress | None = None
+        self,
+        settings: WalkSettings,
+        *,
+        progress: Progress | None = None,
+        approximate: Callable[[Route], None] | None = None,
     ) -> tuple[GraphPlayer, int]:
         """Return a player that performs a walk, and the number of frames of the walk."""
-        from motionloom.motion_graph.walks.graph_player import GraphPlayer
         from motionloom.motion_graph.walks.routes import plan
 
         if settings.random:
@@ -354,11 +369,15 @@ class MotionGraph:
                 variety=settings.variety,
             )
             return player, frame_count(settings.seconds, None, self.fps)
-        route = plan(self, settings, progress=progress)
-        player = GraphPlayer(
+        route = plan(self, settings, progress=progress, approximate=approximate)
+        return self._route_player(settings, route), route.frames
+
+    def _route_player(self, settings: WalkSettings, route: Route) -> GraphPlayer:
+        from motionloom.motion_graph.walks.graph_player import GraphPlayer
+
+        return GraphPlayer(
             self, settings.seed, route=route, lock_feet=settings.lock_feet, goals=settings
         )
-        return player, route.frames
 
     def save(self, path: str | Path) -> None:
         """Write the transitions to a file.

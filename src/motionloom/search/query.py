@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.features import LibraryFeatures, library_features
 from motionloom.features.feature_table import frames_per_row
-from motionloom.formats import is_marker_file, load
+from motionloom.formats import holds_motion, is_marker_file, load
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.search.methods import FeatureOptions
@@ -149,7 +149,7 @@ def as_query(library: Store, query: str | Path | Motion | Query) -> Query:
     if name in library:
         return _query(text, library[name], name, whole=whole)
     if os.path.isfile(name):
-        if is_marker_file(Path(name)):
+        if is_marker_file(Path(name)) and not holds_motion(Path(name)):
             raise InvalidInput(
                 f"{name} contains markers without a skeleton, but a query must be a motion"
             )

@@ -19,6 +19,7 @@ from motionloom.search.methods import (
     PoseOptions,
     WebOptions,
 )
+from motionloom.search.methods.own import as_method
 from motionloom.search.methods.segments import ANY_DURATION
 from motionloom.settings import MotionChoice, Names, Settings, preset, setting
 
@@ -170,6 +171,7 @@ class FamilySettings(MotionChoice):
         "web, built with motionloom web). To find whole clips: statistics, dtw-clip, emd, "
         "dtw-angles, scaling, dtw-e15, dtw-pc11 or dtw-jrd.",
         methods=METHODS,
+        adapt=as_method,
         metavar="NAME",
     )
     max: int | None = setting(

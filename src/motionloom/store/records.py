@@ -21,7 +21,7 @@ _ORIGIN: dict[str, Any] = {
     "path": str, "format": str, "unit_m": (int, float), "unit_reason": str, "up": str,
     "frame_time": (int, float, NoneType), "tpose_frame": (int, NoneType),
     "euler_order": (str, NoneType), "repairs": list, "warnings": list,
-    "carrier": (dict, NoneType), "character": (str, NoneType),
+    "carrier": (dict, NoneType), "character": (str, NoneType), "layout": str, "scene": str,
 }  # fmt: skip
 
 

@@ -8,10 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from motionloom.errors import InvalidInput
-from motionloom.formats.settings import ROLES, UNIT, UP
+from motionloom.formats.settings import LAYOUT, ROLES, UNIT, UP
 from motionloom.settings import Settings, setting
 
 LabelRule = str | Path | Mapping[str, str | Iterable[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(Settings):
+    """Options for reading files that do not describe themselves."""
+
+    layout: str | Path | Mapping[str, Any] | None = setting(None, LAYOUT)
+    character: str | None = setting(
+        None,
+        "Robot model (.xml, .urdf) of robot files (.csv, .npz), and the frame rate of CSV files, "
+        "as in g1.xml@60. [model next to the file, 30]",
+        metavar="MODEL[@FPS]",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +49,8 @@ class ImportSettings(Settings):
     unit: str | float | None = setting(None, UNIT)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
+    files: FileOptions = setting(FileOptions(), "Options of individual kinds of files.")
     clean: bool = setting(False, "Repair faults that motionloom clean can repair.")
-    character: str | None = setting(
-        None,
-        "Robot model (.xml, .urdf) of robot files (.csv, .npz), and the frame rate of CSV files, "
-        "as in g1.xml@60. [model next to the file, 30]",
-        metavar="MODEL[@FPS]",
-    )
     force: bool = setting(False, "Read files again even if they are unchanged.")
     workers: int | None = setting(None, "Number of worker processes. [one per core]", least=1)
 
@@ -66,10 +74,10 @@ class ImportSettings(Settings):
             if self.up not in UP_AXES:
                 raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {self.up!r}")
             options["up"] = self.up
-        if self.character is not None:
+        if self.files.character is not None:
             from motionloom.formats.robot import load_robot
 
-            model, _, rate = self.character.rpartition("@")
+            model, _, rate = self.files.character.rpartition("@")
             if not model:
                 model, rate = rate, ""
             load_robot(model)
@@ -86,6 +94,55 @@ class ImportSettings(Settings):
 
             roles = self.roles if isinstance(self.roles, Mapping) else load_role_map(self.roles)
             options["roles"] = dict(roles)
+        if self.files.layout is not None:
+            from motionloom.motion.positions.layouts import LAYOUTS, layout_named
+
+            layout = layout_named(self.files.layout)
+            # The content of a file, so that an import notices when it changes.
+            options["layout"] = layout.name if layout.name in LAYOUTS else layout.to_json()
         if self.clean:
             options["clean"] = True
         return options
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSet(Settings):
+    """Settings for choosing a training set; see `motionloom.Library.export`."""
+
+    takes: int | None = setting(
+        None, "Training set: number of takes, chosen evenly among similar ones. [all]", least=1
+    )
+    splits: str = setting(
+        "80/10/10", "Training set: percentages for training, validation and test."
+    )
+    performers: str = setting(
+        "skeleton",
+        "Training set: takes with one skeleton are of one performer; or a regular expression "
+        "whose first group names the performer.",
+        metavar="REGEX",
+        expert=True,
+    )
+    duplicate_distance: float = setting(
+        0.02, "Training set: mean distance of near-duplicates.", unit="m", above=0.0, expert=True
+    )
+    seed: int = setting(0, "Training set: random seed of the splits.", least=0, expert=True)
+
+    def shares(self) -> tuple[float, ...]:
+        """Return the shares of the three splits.
+
+        Examples
+        --------
+        >>> TrainingSet(splits="70/15/15").shares()
+        (0.7, 0.15, 0.15)
+        """
+        try:
+            shares = [float(word) for word in self.splits.split("/")]
+        except ValueError:
+            shares = []
+        if (
+            len(shares) != 3
+            or not all(0.0 <= share <= 100.0 for share in shares)
+            or not any(shares)
+        ):
+            raise InvalidInput(f"splits must be three percentages, 80/10/10; got {self.splits!r}")
+        return tuple(share / sum(shares) for share in shares)

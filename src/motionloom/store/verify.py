@@ -363,7 +363,7 @@ def _damaged(store: Store, entry: Entry, problem: str, report: _Report) -> None:
                 options = parse_json(entry.options)
                 move_to_trash(store.path, [f"{FOLDER}/{entry.file}"])
                 reading = {key: options[key] for key in ("unit", "up", "roles") if key in options}
-                settings = ImportSettings(force=True, workers=1, **reading)
+                settings = ImportSettings.given(None, {"force": True, "workers": 1, **reading})
                 imported = store.add(entry.source, settings=settings)
                 if not imported.failed and store.catalogue.entry(entry.name) is not None:
                     report.repaired.append(f"{problem}; read from {entry.source} again")

@@ -105,7 +105,7 @@ def learn_words(
         None if fewer than `FEWEST` descriptions have words that occur several times.
     """
     values = np.asarray(statistics, np.float64)
-    if not len(values):
+    if not values.size:  # no takes, or none that captions can describe
         return None
     knots = quantile_knots(values) if takes is None else takes.knots
     scores = knot_scores(knots, values)

@@ -272,21 +272,31 @@ export class GraphView extends View {
     this.storeWalk({ path: pathText(path) });
     await this.attempt("searching for the best route along the path", async () => {
       const body = { graph: this.settings, path, settings: { seed: this.seed } };
-      await finished(await send("post", "graphs/walks", { body }), (now) => (this.job = now));
-      const message = await sendForArrays("graphs/walk", { body, query: wornQuery() });
-      const motion = motionFrom(message);
-      const hips = motion.roles.hips ?? motion.parents.indexOf(-1);
-      const width = motion.parents.length;
-      this.studio.show([{ motion }], null, this.walkSubject());
-      this.studio.stage.clock.play();
-      const route = Array.from({ length: motion.frames }, (_, frame): [number, number] => {
-        const at = (frame * width + hips) * 3;
-        const size = motion.size ?? 1;
-        return [size * motion.positions[at], size * motion.positions[at + 2]];
+      const job = await send("post", "graphs/walks", { body });
+      let early: Promise<void> | null = null; // a first walk plays while a better one is searched
+      await finished(job, (now) => {
+        this.job = now;
+        if (now?.result) early ??= this.showWalk(path, { ...body, approximate: true }).catch(() => undefined);
       });
-      this.quality = message.meta.quality;
-      this.pathError = meanDistanceToPath(path, route);
+      await early;
+      await this.showWalk(path, body);
     });
+  }
+
+  private async showWalk(path: [number, number][], body: Body<"graphs/walk">): Promise<void> {
+    const message = await sendForArrays("graphs/walk", { body, query: wornQuery() });
+    const motion = motionFrom(message);
+    const hips = motion.roles.hips ?? motion.parents.indexOf(-1);
+    const width = motion.parents.length;
+    this.studio.show([{ motion }], null, this.walkSubject());
+    this.studio.stage.clock.play();
+    const route = Array.from({ length: motion.frames }, (_, frame): [number, number] => {
+      const at = (frame * width + hips) * 3;
+      const size = motion.size ?? 1;
+      return [size * motion.positions[at], size * motion.positions[at + 2]];
+    });
+    this.quality = message.meta.quality;
+    this.pathError = meanDistanceToPath(path, route);
   }
 
   /** The request that repeats the last walk. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from motionloom.evaluation.protocol import Protocol
     from motionloom.evaluation.rank_correlation import Study
 
-_PAGES = (".md", ".html", ".csv", ".json")  # suffixes of files; a report is a folder
+_FILES = (".pdf", ".svg", ".png", ".tex", ".csv")  # a figure or a table; others are folders
+_PAGES = (".md", ".html", ".json")  # suffixes of files that are not written
 
 
 @on_clusters
@@ -36,7 +38,10 @@ def evaluate(
     output: Annotated[
         Path | None,
         Option(
-            "Folder for the report; with --sets, a page (.md).", "-o --output", metavar="DIR|PAGE"
+            "Folder for the report, figure (.pdf, .svg, .png) or table (.tex, .csv); with --sets, "
+            "a page (.md).",
+            "-o --output",
+            metavar="PATH",
         ),
     ] = None,
     workers: Annotated[int | None, WORKERS] = None,
@@ -55,18 +60,30 @@ def evaluate(
         return
     if library is None:
         raise InvalidInput("evaluate needs a library or labeled sets (--sets)")
-    is_file = output is not None and (output.suffix in _PAGES or output.exists())
-    if output is not None and is_file and not output.is_dir():
-        raise InvalidInput(f"{output}: a report is a folder with tables and pictures, not a file")
+    single = output is not None and output.suffix.lower() in _FILES
+    if output is not None and not single and not output.is_dir():
+        if output.suffix in _PAGES or output.exists():
+            raise InvalidInput(
+                f"{output}: a report is a folder with tables and pictures, not a file. For one "
+                f"figure or table, choose a suffix: {', '.join(_FILES)}"
+            )
+    if output is not None and single and output.suffix.lower() == ".csv" and output.is_file():
+        with output.open(encoding="utf-8", errors="replace") as table:
+            if not table.readline().startswith("method,label,"):
+                raise InvalidInput(f"{output} exists and is not a table of scores; choose another")
+    settings = replace(settings, methods=settings.clip_methods())  # raises before the slow work
     lib = open_library(library)
     count = len(settings.methods or DEFAULT_METHODS)
     with progress("comparing", count, quiet=json) as advance:
         evaluation = lib.evaluate(settings, workers=workers, progress=advance)
     files = []
     if output is not None:
-        from motionloom.plots.pages.evaluation_report import write_clip_report
+        from motionloom.plots.pages.evaluation_report import write_clip_output, write_clip_report
 
-        files = write_clip_report(evaluation, output)
+        if single:
+            files = [write_clip_output(evaluation, output)]
+        else:
+            files = write_clip_report(evaluation, output)
     if json:
         report = str(files[0]) if files else None
         print_json(

@@ -23,6 +23,14 @@ from motionloom.motion import Motion
 
 ROBOT_SUFFIXES = (".csv", ".npz", ".pkl")
 
+_ROBOT_LAYOUTS = ("lafan", "bones-seed")  # of robot CSV files that are written
+# Targets of --to that are not suffixes: suffix, and the other files with the options to write them.
+_TARGETS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "humanml3d": (".npy", {"_263": {"layout": "humanml3d-263"}}),
+    "amass": (".npz", {}),
+    "opensim": (".trc", {}),
+}
+
 if TYPE_CHECKING:
     from motionloom.motion import Markers
     from motionloom.motion.diagnostics.quality import QualityReport
@@ -70,7 +78,7 @@ def convert(
     with progress("converting", len(jobs), quiet=json) as advance:
         for source, out in jobs:
             try:
-                given = _read(source, settings)
+                given = _read(source, out, settings)
                 left_out |= _left_out(source, given, settings)
                 motion = convert(
                     given,
@@ -79,6 +87,10 @@ def convert(
                 )  # fmt: skip
                 save(motion, out, **options[out.suffix])
                 written.append(str(out))
+                for ending, content in _TARGETS.get(settings.to or "", ("", {}))[1].items():
+                    other = out.with_name(f"{out.stem}{ending}{out.suffix}")
+                    save(motion, other, **content)
+                    written.append(str(other))
                 report = getattr(motion, "quality", None)  # markers have no skeleton
                 if target is not None and report is not None:
                     reports[str(out)] = report
@@ -113,13 +125,15 @@ def _save_options(out: Path, settings: ConvertSettings) -> dict[str, Any]:
 
     conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
     if not _is_robot(settings) or out.suffix.lower() not in ROBOT_SUFFIXES:
-        if settings.layout is not None:
-            raise InvalidInput("--layout is for robot CSV files, which need --character MODEL")
+        if settings.layout in _ROBOT_LAYOUTS:
+            raise InvalidInput(
+                f"--layout {settings.layout} is for robot CSV files, which need --character MODEL"
+            )
         return save_options(out, **conventions)
     for name, value in conventions.items():
         if value is not None:
             raise InvalidInput(f"--{name} is not available for robot files")
-    return {} if settings.layout is None else {"layout": settings.layout}
+    return {"layout": settings.layout} if settings.layout in _ROBOT_LAYOUTS else {}
 
 
 def _is_robot(settings: ConvertSettings) -> bool:
@@ -179,7 +193,7 @@ def _jobs(
     from motionloom.formats import FORMATS, is_stream
     from motionloom.formats.registry import instead_of
 
-    suffix = settings.to
+    suffix = _TARGETS[settings.to][0] if settings.to in _TARGETS else settings.to
     given, failed = [], []
     for source in sources:
         if Path(source).is_dir():
@@ -204,6 +218,10 @@ def _jobs(
             raise InvalidInput(
                 f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"
             )
+        if settings.to in _TARGETS and out.suffix.lower() != suffix:
+            raise InvalidInput(
+                f"--to {settings.to} writes {suffix} files, but the output is {out.name}"
+            )
         return [(inputs[0][0], out)], failed
     if out.suffix and not out.is_dir() and suffix is None:
         # A name such as `walk.blend` probably means a file, not a folder.
@@ -214,7 +232,8 @@ def _jobs(
     robot = _is_robot(settings) and ending in ROBOT_SUFFIXES
     if not robot and (ending not in FORMATS or not FORMATS[ending].writes):
         suffixes = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
-        raise InvalidInput(f"--to must be one of {suffixes}; got {suffix!r}")
+        names = ", ".join(_TARGETS)
+        raise InvalidInput(f"--to must be one of {suffixes}, {names}; got {suffix!r}")
     return [(source, out / f"{stem}{ending}") for source, stem in inputs], failed
 
 
@@ -237,14 +256,22 @@ def _stem(source: str) -> str:
     return name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}"
 
 
-def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
-    """Read the motion to convert. If only the format changes, all joints are kept."""
-    from motionloom.formats import is_marker_file, load_markers, split_take
+def _read(source: str, out: Path, settings: ConvertSettings) -> Motion | Markers:
+    """Read the motion to convert. If only the format changes, all joints are kept.
+
+    Markers stay markers if the output can hold them, unless a layout is given.
+    """
+    from motionloom.formats import FORMATS, holds_motion, is_marker_file, load_markers, split_take
     from motionloom.motion.segment import split_segment
 
     given: dict[str, Any] = {} if settings.from_unit is None else {"unit": settings.from_unit}
-    if is_marker_file(Path(source)):
-        return load_markers(source, **given)
+    if settings.layout is not None and settings.layout not in _ROBOT_LAYOUTS:
+        given["layout"] = settings.layout
+    elif is_marker_file(Path(source)):
+        keeps = "markers" in FORMATS[out.suffix.lower()].writes
+        changes = settings.onto or settings.character or settings.clean or settings.preset
+        if (keeps and not changes) or not holds_motion(Path(source)):
+            return load_markers(source, **given)
     is_file = split_take(Path(split_segment(source)[0]))[0].is_file() or Path(source).is_file()
     changed = (settings.preset, settings.onto, settings.character, settings.clean, settings.root)
     same_body = not any(changed)

@@ -30,12 +30,12 @@ def info(
 
     For a library, show its motions and their labels; for a marker file, marker labels and gaps.
     """
-    from motionloom.formats import is_marker_file
+    from motionloom.formats import holds_motion, is_marker_file
 
     if is_library(file):
         _library_info(file, json=json)
         return
-    if is_marker_file(Path(file)):
+    if is_marker_file(Path(file)) and not (settings.layout or holds_motion(Path(file))):
         _marker_info(file, settings, of_markers, json=json)
         return
     from motionloom.formats.report import motion_facts
@@ -167,6 +167,10 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
     takes = facts["takes"]
     if len(takes) > 1:
         rows.insert(1, ("takes", f"{len(takes)} in this file, listed at the end; one is shown"))
+    if facts["layout"]:
+        rows.insert(2, ("layout", facts["layout"]))
+    if facts["scene"]:
+        rows.append(("scene", f"{facts['scene']}: the people in one recording"))
     if facts["carrier"]:
         rows.append(("above the hips", ", ".join(facts["carrier"]["names"])))
     rows += [("repaired", repair) for repair in facts["repairs"]]

@@ -10,7 +10,7 @@ from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, open_library, wr
 from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, progress, remark
 from motionloom.cli.walk.graph import built_graph, used_settings
 from motionloom.errors import InvalidInput
-from motionloom.motion_graph.settings import GraphSettings, WalkSettings
+from motionloom.motion_graph.settings import PLANNED, GraphSettings, WalkSettings
 
 # Most users rely on the graph that motionloom graph built, so its options are hidden.
 _OF_GRAPHS = ("distance", "method", "max_distance", "per_minute", "transitions", "mirror")
@@ -56,7 +56,8 @@ def walk(
         if place is not None:
             lib.store.entry(named_frame(place)[0])  # raises if the library has no such motion
     made = built_graph(lib, used_settings(lib, graph))
-    player, frames = made.walk_player(settings)
+    with progress("planning", PLANNED, quiet=json) as advance:
+        player, frames = made.walk_player(settings, progress=advance)
     with progress("walking", frames, quiet=json) as advance:
         report = player.save(output, frames, progress=advance)
     if log is not None:

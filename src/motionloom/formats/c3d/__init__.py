@@ -1,6 +1,6 @@
 """C3D files: marker trajectories."""
 
-from motionloom.formats.c3d.reader import read
+from motionloom.formats.c3d.reader import labels_of, read
 from motionloom.formats.c3d.writer import write
 
-__all__ = ["read", "write"]
+__all__ = ["labels_of", "read", "write"]

@@ -122,6 +122,14 @@ def read(
     return Markers(tuple(labels), positions, nominal_rate(rate), path.stem, first, origin)
 
 
+def labels_of(path: Path) -> list[str]:
+    """Return the labels of all points in a file."""
+    repairs = Repairs(path)
+    data = file_bytes(path, "a C3D file")
+    head = read_header(data, path, repairs)
+    return _labels(head, data_layout(data, head, path, repairs).points, repairs)
+
+
 def _points(
     data: bytes, head: C3dHeader, layout: DataLayout, path: Path, repairs: Repairs, partial: bool
 ) -> NDArray[np.float64]:

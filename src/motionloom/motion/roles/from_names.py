@@ -138,8 +138,15 @@ def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
             roles["hand"] = hand
     elif elbow is not None:  # an arm without a hand ends at the wrist
         tip = _end_site(tree, chain.joints[elbow])
+        palms = [
+            joint
+            for joint in tree.below(chain.joints[elbow])
+            if not tree.is_end_site(joint) and labels[joint].part == "palm"
+        ]
         if tip is not None:
             roles["wrist"] = (tip, INFERRED)
+        elif palms:  # the bones of the palm begin at the wrist
+            roles["wrist"] = (palms[0], INFERRED)
     return roles
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,13 +15,13 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.motion_graph.walks.paths import STEP, hips_path
 from motionloom.motion_graph.walks.routes import Goal, NoRoute, Route, label_notes
-from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph
 
 _WIDTH = 96  # number of branches that are followed at each stage
+NARROW = 16  # number for a first, approximate route
 _STARTS = 200  # number of start frames that are tried
 _HORIZON = 4.0  # maximum seconds for which a branch stays in one motion
 _SMOOTHING = 0.2  # seconds of averaging, so that body sway does not count as progress
@@ -66,23 +67,48 @@ class _Ground:
         return cls(np.concatenate(paths), np.concatenate(headings), offsets)
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
 class _Branch:
-    """Partial route that ends at a frame of a motion in the middle of its last transition."""
+    """Partial route that ends at a frame of a motion in the middle of its last transition.
+
+    Most branches are dropped at their stage. Their transforms and the frames they have played are
+    therefore computed only when they are followed.
+    """
 
     cost: float
     motion: int
     frame: int
     free: int  # the first frame at which the motion may be left
-    transform: PlanarTransform
+    transforms: PlanarTransform  # of all branches that were created together
+    index: int | None  # of this branch in `transforms`
     progress: float
     time: int
     parent: _Branch | None
     transition: int
     turning: float = 0.0  # radians by which the last frame was turned
     walked: float = 0.0  # meters
-    played: dict[int, int] = field(default_factory=dict)  # frames played of each motion so far
     expected: float = 0.0  # additional cost that cannot be avoided
+    frames_played: dict[int, int] | None = None
+
+    @property
+    def transform(self) -> PlanarTransform:
+        """Transform of the motion."""
+        if self.index is not None:
+            self.transforms, self.index = self.transforms[self.index], None
+        return self.transforms
+
+    @property
+    def played(self) -> dict[int, int]:
+        """Frames played of each motion so far."""
+        if self.frames_played is None:
+            self.frames_played = {} if self.parent is None else dict(self.parent.played)
+            if self.parent is not None:
+                self._add(self.parent.motion, self.time - self.parent.time)
+        return self.frames_played
+
+    def _add(self, motion: int, frames: int) -> None:
+        assert self.frames_played is not None
+        self.frames_played[motion] = self.frames_played.get(motion, 0) + frames
 
 
 def best_route(
@@ -90,7 +116,9 @@ def best_route(
     goal: Goal,
     rng: np.random.Generator,
     start: tuple[int, int] | None,
-    progress: Progress | None = None,
+    progress: Callable[[float], None] | None = None,
+    *,
+    width: int = _WIDTH,
 ) -> Route:
     """Find a low-cost route by beam search.
 
@@ -103,7 +131,9 @@ def best_route(
     start : (int, int), optional
         Motion and frame to start from. Default: the search chooses.
     progress : callable, optional
-        Called with the number of branches followed since the last call.
+        Called at each stage with the share of the goal that the branches have reached, 0 to 1.
+    width : int
+        Number of branches that are followed at each stage.
 
     Raises
     ------
@@ -116,12 +146,14 @@ def best_route(
         stages.setdefault(0, []).append(branch)
     queue = [0]
     latest = _latest(goal, graph.fps)
+    length, seconds = len(goal.path) * STEP, goal.frames / graph.fps
+    stages_to_goal = max(length / _STAGE if len(goal.path) else seconds / _STAGE_SECONDS, 1.0)
     best: tuple[float, _Branch, int] | None = None
     while queue:
         stage = heapq.heappop(queue)
-        fittest = _fittest(stages.pop(stage))
+        fittest = _fittest(stages.pop(stage), width)
         if progress is not None:
-            progress(len(fittest))
+            progress(min(stage / stages_to_goal, 1.0))
         for branch in fittest:
             if best is not None and branch.cost >= best[0]:
                 continue
@@ -164,7 +196,7 @@ def _beginnings(graph, ground: _Ground, goal: Goal, rng, start) -> list[_Branch]
             yaw = float(np.angle(aim / going))
         shift = origin - np.exp(1j * yaw) * ground.floor[row]
         transform = PlanarTransform.from_complex(shift, yaw)
-        branches.append(_Branch(0.0, motion, frame, frame, transform, 0.0, 0, None, -1))
+        branches.append(_Branch(0.0, motion, frame, frame, transform, None, 0.0, 0, None, -1))
     return branches
 
 
@@ -197,30 +229,25 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
     steps, which = steps[good], which[good]
     leading = PlanarTransform.from_array(graph.transitions.transforms[which])
     transforms = _transforms(ground, branch, trace, steps) @ leading
+    played, fps = branch.played, graph.fps
     further = []
-    for k, number in enumerate(which):
-        motion, frame = graph.transitions.target[number]
-        step = int(steps[k])
-        played = dict(branch.played)
-        played[branch.motion] = played.get(branch.motion, 0) + step
-        repeated = _REPEAT * played.get(int(motion), 0) / graph.fps
+    columns = (
+        which, steps, graph.transitions.target[which], graph.transitions.enter[which, 1],
+        trace.costs[steps], trace.progress[steps], trace.turns[steps], trace.walked[steps],
+    )  # fmt: skip
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for k, (number, step, (motion, frame), free, cost, progress, turning, walked) in enumerate(
+        rows
+    ):
+        again = played.get(motion, 0) + (step if motion == branch.motion else 0)
+        time = branch.time + step
         further.append(
             _Branch(
-                branch.cost + float(trace.costs[step]) + repeated,
-                int(motion),
-                int(frame),
-                int(graph.transitions.enter[number, 1]),
-                transforms[k],
-                float(trace.progress[step]),
-                branch.time + step,
-                branch,
-                int(number),
-                float(trace.turns[step]),
-                float(trace.walked[step]),
-                played,
-                _unavoidable(goal, int(number), branch.time + step),
+                branch.cost + cost + _REPEAT * again / fps, motion, frame, free, transforms, k,
+                progress, time, branch, number, turning, walked,
+                _unavoidable(goal, number, time) if len(goal.label_ends) else 0.0,
             )
-        )
+        )  # fmt: skip
     return ended, further
 
 
@@ -376,7 +403,7 @@ def _final(goal: Goal, place: complex, facing: float) -> float:
     return float(cost)
 
 
-def _fittest(branches: list[_Branch]) -> list[_Branch]:
+def _fittest(branches: list[_Branch], width: int) -> list[_Branch]:
     """Return the best branches of a stage; at most two of them end with the same transition."""
     branches.sort(key=lambda branch: branch.cost + branch.expected)
     seen: dict[int, int] = {}
@@ -386,7 +413,7 @@ def _fittest(branches: list[_Branch]) -> list[_Branch]:
             continue
         seen[branch.transition] = seen.get(branch.transition, 0) + 1
         kept.append(branch)
-        if len(kept) == _WIDTH and branch.transition >= 0:
+        if len(kept) >= width and branch.transition >= 0:
             break
     return kept
 

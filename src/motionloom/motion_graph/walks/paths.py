@@ -84,14 +84,14 @@ def rounded(path: Floor, radius: float) -> Floor:
     """
     points = path.copy()
     for _ in range(_ROUNDS):
-        steps = np.abs(np.diff(points))
+        steps = np.abs(points[1:] - points[:-1])
         spacing = np.maximum(0.5 * (steps[1:] + steps[:-1]), 1e-6)
         pull = points[:-2] - 2.0 * points[1:-1] + points[2:]
         curvature = np.abs(pull) / spacing**2
         if curvature.max(initial=0.0) <= (1.0 + _TOLERANCE) / radius:
             break
         excess = 1.0 - 1.0 / (radius * np.maximum(curvature, 1e-9))
-        points[1:-1] += 0.45 * pull * np.clip(excess, 0.0, 1.0)
+        points[1:-1] += 0.45 * pull * np.minimum(np.maximum(excess, 0.0), 1.0)
     return _resampled(points)
 
 

@@ -9,7 +9,8 @@ stage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.motion_graph.settings import WalkSettings
+from motionloom.motion_graph.settings import PLANNED, WalkSettings
 from motionloom.motion_graph.walks.paths import (
     STEP,
     Floor,
@@ -298,8 +299,46 @@ class NoRoute(InvalidInput):
     """Raised if no route through the graph reaches the goal."""
 
 
-def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | None = None) -> Route:
-    """Find the route that best meets the goals of a walk; see `MotionGraph.walk`."""
+class _Search:
+    """Reports the progress of a search that consists of several attempts.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called with the number of hundredths since the last call; `PLANNED` in total at most.
+    approximate : callable, optional
+        Function to call with a first route.
+    """
+
+    def __init__(
+        self, progress: Progress | None, approximate: Callable[[Route], None] | None
+    ) -> None:
+        self._progress, self.approximate, self._done = progress, approximate, 0
+
+    def at(self, share: float) -> None:
+        """Report that this share of all attempts is done."""
+        steps = int(PLANNED * share) - self._done
+        if self._progress is not None and steps >= 0:  # zero also lets the caller stop the search
+            self._progress(steps)
+            self._done += steps
+
+    def attempt(self, number: int, count: int) -> Callable[[float], None]:
+        """Return the function to which an attempt reports its own share."""
+        return lambda share: self.at((number + share) / count)
+
+
+def plan(
+    graph: MotionGraph,
+    settings: WalkSettings,
+    *,
+    progress: Progress | None = None,
+    approximate: Callable[[Route], None] | None = None,
+) -> Route:
+    """Find the route that best meets the goals of a walk; see `MotionGraph.walk`.
+
+    `progress` is called with hundredths of the search, and `approximate` with a first route along a
+    path, found by a narrow search.
+    """
     from motionloom.motion_graph.walks.beam_search import best_route
 
     seconds, rng = settings.seconds, np.random.default_rng(settings.seed)
@@ -311,12 +350,13 @@ def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | Non
         return _to_frame(graph, seconds, rng, settings.start, settings.end)
     begin = None if settings.start is None else graph.locate(settings.start)
     if settings.path is not None:
-        return _along_path(graph, settings, rng, begin, progress)
+        return _along_path(graph, settings, rng, begin, _Search(progress, approximate))
+    search = _Search(progress, None)
     if settings.goal is not None:
-        return _to_position(graph, settings, rng, begin, progress)
+        return _to_position(graph, settings, rng, begin, search)
     assert settings.labels is not None
     goal = label_goal(Goal(), settings.timeline(), seconds, graph)
-    return best_route(graph, goal, rng, begin, progress)
+    return best_route(graph, goal, rng, begin, search.at)
 
 
 def _to_position(
@@ -324,7 +364,7 @@ def _to_position(
     settings: WalkSettings,
     rng: np.random.Generator,
     begin: tuple[int, int] | None,
-    progress: Progress | None,
+    search: _Search,
 ) -> Route:
     """Find a route to a goal that turns the body as little as possible."""
     from motionloom.motion_graph.walks.beam_search import best_route
@@ -333,8 +373,9 @@ def _to_position(
     if settings.labels is not None:
         goal = label_goal(goal, settings.timeline(), settings.seconds, graph)
     best: tuple[float, Route] | None = None
-    for turning in (GENTLE_TURN, STRONG_TURN, SHARP_TURN):
-        route = best_route(graph, replace(goal, most_turning=turning), rng, begin, progress)
+    for number, turning in enumerate((GENTLE_TURN, STRONG_TURN, SHARP_TURN)):
+        attempt = search.attempt(number, 3)
+        route = best_route(graph, replace(goal, most_turning=turning), rng, begin, attempt)
         assert route.places is not None and route.turns is not None
         missed = float(abs(route.places[-1] - goal.position)) / _REACHED
         if goal.heading is not None:
@@ -365,10 +406,10 @@ def _along_path(
     settings: WalkSettings,
     rng: np.random.Generator,
     begin: tuple[int, int] | None,
-    progress: Progress | None,
+    search: _Search,
 ) -> Route:
     """Find a route along a path that rounds corners as little as the motions allow."""
-    from motionloom.motion_graph.walks.beam_search import best_route
+    from motionloom.motion_graph.walks.beam_search import NARROW, best_route
 
     if settings.seconds is not None:
         raise InvalidInput(
@@ -378,15 +419,21 @@ def _along_path(
     goal = Goal()
     if settings.labels is not None:
         goal = label_goal(replace(goal, path=path), settings.timeline(), None, graph)
+    if search.approximate is not None:
+        with suppress(NoRoute):
+            rough = replace(goal, path=path, most_turning=STRONG_TURN)
+            own = np.random.default_rng(settings.seed)  # the walk is the same without this search
+            search.approximate(best_route(graph, rough, own, begin, width=NARROW))
     best: tuple[float, Route] | None = None
     farthest = np.inf  # largest distance between the best route so far and the path
-    for radius, turning in _ROUNDINGS:
+    for number, (radius, turning) in enumerate(_ROUNDINGS):
         if turning == SHARP_TURN and farthest <= _MISSED:
             break
         here = rounded(path, radius) if radius else path
         try:
+            attempt = search.attempt(number, len(_ROUNDINGS))
             route = best_route(
-                graph, replace(goal, path=here, most_turning=turning), rng, begin, progress
+                graph, replace(goal, path=here, most_turning=turning), rng, begin, attempt
             )
         except NoRoute:
             continue

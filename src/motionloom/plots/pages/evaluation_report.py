@@ -84,6 +84,24 @@ def write_clip_report(result: Evaluation, folder: str | Path) -> list[Path]:
     ]
 
 
+def write_clip_output(result: Evaluation, path: str | Path) -> Path:
+    """Write a figure (.pdf, .svg, .png) or a table (.tex, .csv) of an evaluation to one file.
+
+    A figure shows precision and recall, in the width of a column of a paper; a PNG file has 300
+    dots per inch.
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".tex":
+        with atomic_write(path) as scratch:
+            scratch.write_text(result.to_latex(), encoding="utf-8")
+    elif path.suffix.lower() == ".csv":
+        _write_scores(result, path)
+    else:
+        figure = _figure(partial(draw_precision_recall, result=result), (3.5, 2.8))
+        write_figure(figure, path, dpi=300)
+    return path
+
+
 def draw_similarity(axes: Axes, result: Evaluation, method: str) -> None:
     """Draw all distances computed by a method, grouped by label; darker is more similar."""
     from matplotlib.patches import Rectangle

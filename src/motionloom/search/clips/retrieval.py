@@ -7,7 +7,7 @@ feature vectors of all clips in a library, and the scales that correct for hubs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -370,10 +370,29 @@ def gaps_in(table: ClipTable) -> Iterable[str]:
 
 
 @dataclass(frozen=True, eq=False)
+class ClipNames:
+    """Names, frame rates and frames of clips that a user's method compares."""
+
+    names: tuple[str, ...]
+    fps: NDArray[np.float64]
+    frames: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, library: Store, names: Sequence[str]) -> ClipNames:
+        """Return the clips of a library with these names."""
+        entries = [library.entry(name) for name in names]
+        return cls(
+            tuple(names),
+            np.array([entry.fps for entry in entries]),
+            np.array([entry.frames for entry in entries], np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class WholeClips:
     """Clips of a library, which convert the candidates of a whole-clip search to matches."""
 
-    table: ClipTable
+    table: ClipTable | ClipNames
 
     def match(
         self, candidate: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path, PurePath
 
 from motionloom.errors import InvalidInput
-from motionloom.formats import LEFT_OUT, MOTION_SUFFIXES, is_motion_file, way_out
+from motionloom.formats import LEFT_OUT, MOTION_SUFFIXES, holds_motion, is_motion_file, way_out
 from motionloom.store.catalogue_file import FILE
 
 _DEEPEST = 200  # levels of folders below a given folder
@@ -60,7 +60,7 @@ def find_sources(
             files = _files_in(path, unreadable)
         elif not path.exists():
             raise InvalidInput(f"{path}: no such file or folder")
-        elif is_motion_file(path):
+        elif is_motion_file(path) or holds_motion(path):
             files = [path]
         elif advice := way_out(path):
             raise InvalidInput(f"{path}: {advice}")
@@ -89,10 +89,14 @@ def left_out(paths: Iterable[str | Path]) -> dict[str, int]:
     ignored: set[str] = set()
     for path in map(Path, paths):
         if path.is_dir():
-            files = _files_in(path, [], lambda file: file.suffix.lower() in LEFT_OUT)
+            files = _files_in(path, [], _is_left_out)
             ignored.update(os.path.realpath(file) for file in files)
     counts = Counter(PurePath(file).suffix.lower() for file in ignored)
     return {suffix: counts[suffix] for suffix in sorted(counts)}
+
+
+def _is_left_out(file: Path) -> bool:
+    return file.suffix.lower() in LEFT_OUT and not holds_motion(file)
 
 
 def left_out_lines(counts: Mapping[str, int]) -> list[str]:
@@ -100,8 +104,8 @@ def left_out_lines(counts: Mapping[str, int]) -> list[str]:
 
     Examples
     --------
-    >>> left_out_lines({".trc": 2})
-    ['2 .trc files: not supported; export the markers as C3D']
+    >>> left_out_lines({".blend": 2})[0][:30]
+    '2 .blend files: not supported;'
     """
     return [
         f"{count} {suffix} file{'s' if count > 1 else ''}: {LEFT_OUT[suffix]}"
@@ -201,7 +205,7 @@ def _outermost_first(path: Path) -> tuple[int, str]:
 def _files_in(
     folder: Path,
     unreadable: list[tuple[str, str]],
-    wanted: Callable[[Path], bool] = is_motion_file,
+    wanted: Callable[[Path], bool] = holds_motion,
 ) -> list[Path]:
     def note(error: OSError) -> None:
         unreadable.append((str(error.filename), error.strerror or str(error)))

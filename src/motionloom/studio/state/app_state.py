@@ -33,12 +33,13 @@ _FEWER = {
     "film": 3,
     "export": 2,
     "walk": 6,
+    "first-walk": 2,
     "acted": 4,
     "matching": 3,
     "character": 3,
 }  # kinds whose values take many megabytes
 # Kinds that depend on all motions and labels.
-_LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "matching")
+_LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "first-walk", "matching")
 # Kinds that are saved in the library under a name.
 _SAVED = ("parametric", "movements")
 _CLOCK_STEP = 50_000_000  # nanoseconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from motionloom.errors import InvalidInput
 from motionloom.library import DISTANCES, FEATURES, FrameBlock, Player, named_frame
 from motionloom.library.settings import GraphSettings, WalkSettings
+from motionloom.motion_graph.settings import PLANNED
 from motionloom.parallel import Progress
 from motionloom.studio.requests import (
     CodeLines,
@@ -69,12 +70,20 @@ class WalkRequest(BaseModel):
     settings: Served[WalkSettings] = WalkSettings()
     path: list[tuple[Coordinate, Coordinate]] | None = Field(None, max_length=_MAX_POINTS)
     steered: list[SteeringEvent] = Field([], max_length=10_000)
+    approximate: bool = Field(
+        False, description="Return the first walk along a path, while a better one is searched."
+    )
 
-    def motion(self, graph: MotionGraph, progress: Progress | None = None) -> Motion:
+    def motion(
+        self,
+        graph: MotionGraph,
+        progress: Progress | None = None,
+        approximate: Callable[[Motion], None] | None = None,
+    ) -> Motion:
         """Compute the walk as a motion."""
         if self.path is not None:
             settings = replace(self.settings, path=self.path, seconds=None)
-            return graph.walk(settings, progress=progress)
+            return graph.walk(settings, progress=progress, approximate=approximate)
         if self.settings.seconds is None:
             raise InvalidInput("a walk needs a duration or a path")
         if not self.settings.random:
@@ -274,7 +283,7 @@ def transition(request: TransitionRequest, state: State, own: Worn) -> Response:
 def edit(request: TransitionEdit, state: State) -> EditCounts:
     """Remove, lock or restore a transition in all motion graphs of the library."""
     edits = state.library.graphs.edit(request.action, request.transition)
-    state.invalidate(lambda key: key[0] in ("graph", "walk"))
+    state.invalidate(lambda key: key[0] in ("graph", "walk", "first-walk"))
     return EditCounts(removed=len(edits.removed), locked=len(edits.locked))
 
 
@@ -289,16 +298,35 @@ def plan_walk(request: WalkRequest, state: State) -> JobStatus[FrameCount]:
         raise InvalidInput("a walk needs a duration or a path")
 
     def work(job: Job) -> FrameCount:
-        return {"frames": len(walk_of(state, request, lambda steps: job.advance(0)))}
+        def show(motion: Motion) -> None:
+            key = ("first-walk", _walk_key(request))
+            state.invalidate(lambda other: other == key)
+            state.cached(key, lambda: motion)
+            job.result = {"frames": len(motion)}  # the page can already request this walk
 
-    return state.jobs.start("planning a walk", work).status()
+        return {"frames": len(walk_of(state, request, job.advance, show))}
+
+    return state.jobs.start("planning a walk", work, total=PLANNED).status()
 
 
-def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = None) -> Motion:
+def _walk_key(request: WalkRequest) -> str:
+    fields = {*WalkRequest.model_fields} - {"approximate"}
+    return request.model_dump_json(include=fields)
+
+
+def walk_of(
+    state: AppState,
+    request: WalkRequest,
+    progress: Progress | None = None,
+    approximate: Callable[[Motion], None] | None = None,
+) -> Motion:
     """Return the requested walk, from the cache if possible."""
+    first = ("first-walk", _walk_key(request))
+    if request.approximate and first in state.cached_keys:
+        return state.cached(first, lambda: None)
     graph = graph_of(state, request.graph).graph
-    key = ("walk", request.model_dump_json(include=set(WalkRequest.model_fields)))
-    return state.cached(key, lambda: request.motion(graph, progress))
+    key = ("walk", _walk_key(request))
+    return state.cached(key, lambda: request.motion(graph, progress, approximate))
 
 
 @router.post("/walk", response_model=WalkHead, response_class=ArrayResponse)
