@@ -16,7 +16,7 @@ export class Figure {
 
   constructor(private readonly database: MatchingDatabase) {
     const { parents, offsets, names } = database.skeleton;
-    this.bones = parents.map((parent, joint) => {
+    this.bones = parents.map((_, joint) => {
       const bone = new THREE.Bone();
       bone.name = names[joint];
       bone.position.fromArray(offsets, joint * 3);
