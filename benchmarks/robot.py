@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 import motionloom as ml
 from benchmarks import Settings
+from benchmarks.rivals import Package
 from benchmarks.rivals.humanoid_robots import Gmr, Holosoma, PlainMink, role_places
 from benchmarks.timing import Log, Result
 from motionloom.character.robot.model import Robot, quaternions_to_z_up, to_y_up, to_z_up
@@ -34,7 +35,7 @@ from motionloom.formats.robot import load_robot
 from motionloom.motion import Motion
 
 SUMMARY = "motion capture onto a humanoid robot"
-PACKAGES = ("mujoco", "mink", "daqp")
+PACKAGES = (Package("mujoco", "mujoco"), Package("mink", "mink"), Package("daqp", "daqp"))
 Array = NDArray[np.float64]
 
 # CMU take and the first of its 90 frames at 30 fps.
@@ -43,7 +44,13 @@ _CMU = {
     "10_01": 40, "10_02": 40, "11_01": 40, "13_10": 120, "15_06": 150, "26_09": 30, "05_02": 60,
     "05_03": 0, "05_11": 20, "49_09": 90, "111_06": 150, "77_16": 120,
 }  # fmt: skip
-_BANDAI = ("walk", "run", "walk-turn-left", "walk-turn-right", "raise-up-both-hands")
+_BANDAI: tuple[str, ...] = (
+    "walk",
+    "run",
+    "walk-turn-left",
+    "walk-turn-right",
+    "raise-up-both-hands",
+)
 _BANDAI += ("raise-up-left-hand", "raise-up-right-hand", "wave-both-hands", "wave-left-hand")
 _CORPUS = (
     "walk_p1", "walk_fast_p2", "spiral_walk_p0", "jog_p0", "jog_left_p2", "kick_front_high_left_p1",
