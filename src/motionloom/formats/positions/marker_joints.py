@@ -115,10 +115,12 @@ def _people(path: Path, layout: Any, **options: Any) -> list[Points]:
         )  # fmt: skip
         if own is not None and set(own.points) <= set(bare):
             people.append(points)
+        elif (found := _whole(bare)) is not None and (
+            "left_asis" in found.places or labeled_layout(bare) is None
+        ):  # with markers on the pelvis, "L.Thigh" is no joint
+            people.append(_with_centers(points, found, path))
         elif labeled_layout(bare) is not None:
             people.append(points)
-        elif (found := _whole(bare)) is not None:
-            people.append(_with_centers(points, found, path))
         else:
             others.append(name)
             partial = marker_set(bare)
