@@ -46,8 +46,8 @@ _MIDDLE = {"c7", "clavicle", "t10", "sternum", "sacrum", "top_head", "nose", "re
 
 # Labels of each set; "*" is the letter of the side.
 SETS = {
-    "Plug-in Gait": "asis *ASI psis *PSI thigh *THI knee *KNE shank *TIB ankle *ANK heel *HEE toe *TOE"
-    " acromion *SHO upper_arm *UPA elbow *ELB thumb_side *WRA pinky_side *WRB hand *FIN"
+    "Plug-in Gait": "asis *ASI psis *PSI thigh *THI knee *KNE shank *TIB ankle *ANK heel *HEE"
+    " toe *TOE acromion *SHO upper_arm *UPA elbow *ELB thumb_side *WRA pinky_side *WRB hand *FIN"
     " front_head *FHD back_head *BHD c7 C7 t10 T10 clavicle CLAV sternum STRN",
     "CMU": "asis *FWT psis *BWT thigh *THI knee *KNE shank *SHN ankle *ANK heel *HEE toe *TOE"
     " little_toe *MT5 acromion *SHO upper_arm *UPA elbow *ELB thumb_side *WRA pinky_side *WRB"
@@ -55,8 +55,8 @@ SETS = {
     "Helen Hayes": "asis *.ASIS sacrum V.Sacral thigh *.Thigh knee *.Knee knee_in *.Knee.Medial"
     " shank *.Shank ankle *.Ankle ankle_in *.Ankle.Medial heel *.Heel toe *.Toe acromion *.Shoulder"
     " elbow *.Elbow wrist *.Wrist top_head Top.Head nose Front.Head rear_head Rear.Head",
-    "Rizzoli": "asis *_IAS psis *_IPS knee *_FLE knee_in *_FME ankle *_FAL ankle_in *_TAM heel *_FCC"
-    " great_toe *_FM1 toe *_FM2 little_toe *_FM5 acromion *_SAE elbow *_HLE elbow_in *_HME"
+    "Rizzoli": "asis *_IAS psis *_IPS knee *_FLE knee_in *_FME ankle *_FAL ankle_in *_TAM"
+    " heel *_FCC great_toe *_FM1 toe *_FM2 little_toe *_FM5 acromion *_SAE elbow *_HLE elbow_in *_HME"
     " thumb_side *_RSP pinky_side *_USP hand *_HM2 c7 CV7 t10 TV10 clavicle SJN sternum SXS"
     " front_head *_HEAD back_head *_HEADB",
     "OpenSim": "asis *ASI psis *PSI knee *LFC knee_in *MFC ankle *LMAL ankle_in *MMAL heel *CAL"

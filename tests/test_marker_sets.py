@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
+from synthetic_markers import SETS, marker, markers
 
 import motionloom as ml
 from motionloom.errors import MotionFormatError
 from motionloom.motion.positions.marker_sets import joint_centers, marker_set
-
-from synthetic_markers import SETS, marker, markers
 
 JOINTS = [
     f"{side}_{part}"
@@ -85,9 +84,11 @@ def test_the_gap_of_a_rigid_part_follows_the_other_markers(walk):
     points = full.positions.astype(float)
     hidden = points.copy()
     hidden[5:50, full.labels.index("RASI")] = np.nan  # 1.5 s
+    hidden[5:50, full.labels.index("LFHD")] = 0.0  # a gap in some files
     found = marker_set(full.labels)
     paths = [joint_centers(found, p, fps=30.0, meters=1.0).landmarks for p in (points, hidden)]
-    assert np.abs(paths[0]["right_hip"] - paths[1]["right_hip"]).max() < 0.002
+    for landmark in ("right_hip", "left_ear"):
+        assert np.abs(paths[0][landmark] - paths[1][landmark]).max() < 0.002
 
 
 def test_a_hinge_has_its_center_beside_a_lateral_marker(walk):
@@ -152,7 +153,10 @@ def test_joint_centers_of_opensim_are_recognized(walk, names, tmp_path):
 
 
 def test_several_people_and_a_prop(walk, tmp_path):
-    people = [markers(walk, "Plug-in Gait", prefix="Ann:"), markers(walk.mirror(), "CMU", prefix="Bob:")]
+    people = [
+        markers(walk, "Plug-in Gait", prefix="Ann:"),
+        markers(walk.mirror(), "CMU", prefix="Bob:"),
+    ]
     stick = ml.Markers(["Stick:1", "Stick:2"], people[0].positions[:, :2], walk.fps)
     every = [*people, stick]
     labels = [label for each in every for label in each.labels]
@@ -167,7 +171,8 @@ def test_several_people_and_a_prop(walk, tmp_path):
 
 def test_markers_of_a_part_of_the_body_stay_markers(walk, tmp_path):
     full = markers(walk, "Plug-in Gait")
-    legs = [k for k, label in enumerate(full.labels) if label[1:] not in ("SHO", "ELB", "WRA", "WRB")]
+    arms = ("SHO", "ELB", "WRA", "WRB")
+    legs = [k for k, label in enumerate(full.labels) if label[1:] not in arms]
     part = ml.Markers([full.labels[k] for k in legs], full.positions[:, legs], walk.fps)
     path = part.save(tmp_path / "legs.c3d")
     with pytest.raises(MotionFormatError, match="without a skeleton.*none for left_shoulder"):

@@ -156,15 +156,16 @@ def _with_centers(points: Points, found: MarkerSet, path: Path) -> Points:
             path=path,
         ) from None
     count = points.positions.shape[1]
-    sure = "" if not body.guesses else (
-        f". Guesses, because markers lie on one side of the joint only: {', '.join(body.guesses)}"
-    )
+    warning = f"the joints were estimated from {found.name} markers"
+    if body.guesses:
+        joints = ", ".join(body.guesses)
+        warning += f". Guesses, because markers lie on one side of the joint only: {joints}"
     centers: NDArray[np.float64] = np.stack(list(body.landmarks.values()), axis=1)
     return replace(
         points, positions=centers, labels=tuple(body.landmarks), soles=_SOLES,
         evidence=f"{found.name}: joint centers from {found.used} of {count} markers",
         repairs=body.repairs,
-        warnings=(f"the joints were estimated from {found.name} markers{sure}",),
+        warnings=(warning,),
     )  # fmt: skip
 
 

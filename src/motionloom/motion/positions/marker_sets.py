@@ -51,14 +51,14 @@ _SETS = {
     " ankle_in:*ANKLEMEDIAL,*ANKLEMED,*MEDANKLE heel:*HEEL toe:*TOE,*TOETIP acromion:*SHOULDER,"
     "*ACROMIUM,*ACROMION elbow:*ELBOW,*ELBOWLAT,*LATELBOW elbow_in:*ELBOWMEDIAL,*ELBOWMED,*MEDELBOW"
     " wrist:*WRIST thumb_side:*WRISTRADIUS,*RADIUS,*WRISTMEDIAL,*WRISTMED"
-    " pinky_side:*WRISTULNA,*ULNA,*WRISTLATERAL,*WRISTLAT hand:*HAND,*FINGER top_head:TOPHEAD,HEADTOP"
-    " nose:FRONTHEAD,HEADFRONT rear_head:REARHEAD,BACKHEAD,HEADREAR sternum:STERNUM",
+    " pinky_side:*WRISTULNA,*ULNA,*WRISTLATERAL,*WRISTLAT hand:*HAND,*FINGER"
+    " top_head:TOPHEAD,HEADTOP nose:FRONTHEAD,HEADFRONT rear_head:REARHEAD,BACKHEAD,HEADREAR sternum:STERNUM",
     "Rizzoli": "asis:*ASIS,*IAS psis:*PSIS,*IPS knee:*LE,*FLE knee_in:*ME,*FME ankle:*LM,*FAL"
     " ankle_in:*MM,*TAM heel:*CA,*FCC toe:*SM,*FM2 great_toe:*FM,*FM1 little_toe:*VM,*FM5"
-    " acromion:*A,*AC,*SAE,*SIA,*CAJ elbow:*HLE elbow_in:*HME thumb_side:*RSP,*RS pinky_side:*USP,*US"
-    " hand:*HM2,*HM3 c7:C7,CV7 t10:T10,TV10 clavicle:IJ,SJN sternum:PX,SXS",
-    "OpenSim": "knee:*LFC knee_in:*MFC ankle:*LMAL ankle_in:*MMAL heel:*CAL toe:*TOE little_toe:*MT5"
-    " acromion:*ACR elbow:*LEL elbow_in:*MEL thumb_side:*FARADIUS pinky_side:*FAULNA",
+    " acromion:*A,*AC,*SAE,*SIA,*CAJ elbow:*HLE elbow_in:*HME thumb_side:*RSP,*RS"
+    " pinky_side:*USP,*US hand:*HM2,*HM3 c7:C7,CV7 t10:T10,TV10 clavicle:IJ,SJN sternum:PX,SXS",
+    "OpenSim": "knee:*LFC knee_in:*MFC ankle:*LMAL ankle_in:*MMAL heel:*CAL toe:*TOE"
+    " little_toe:*MT5 acromion:*ACR elbow:*LEL elbow_in:*MEL thumb_side:*FARADIUS pinky_side:*FAULNA",
     "OptiTrack": "asis:WAIST*FRONT psis:WAIST*BACK knee:*KNEEOUT knee_in:*KNEEIN ankle:*ANKLEOUT"
     " ankle_in:*ANKLEIN heel:*HEEL great_toe:*TOEIN little_toe:*TOEOUT acromion:*SHOULDERTOP"
     " elbow:*ELBOWOUT elbow_in:*ELBOWIN thumb_side:*WRISTIN pinky_side:*WRISTOUT"
@@ -74,11 +74,12 @@ _JOINTS = ("hip", "knee", "ankle", "shoulder", "elbow", "wrist")
 _LEAST = 0.05  # fraction of the frames in which a marker must be visible
 _WIDTH = 0.25  # meters between the front pelvis markers of an adult
 # Distance from a lateral marker to the joint center, including the radius of the marker, relative
-# to the length of the segment above. Medians of five adults measured in gait laboratories.
+# to the length of the segment above. About the medians of five adults in Plug-in Gait files.
 _KNEE, _ANKLE, _ELBOW = 0.16, 0.12, 0.165
 _WRIST = 0.12  # the same for the bar of wrist markers, which is on the back of the wrist
 _BENT = 0.25  # bend of a limb, relative to the segment above, from which its side is certain
 _SHOULDER = 0.17  # times the distance between the acromia
+_CROWN = 0.6  # height of the top of the head above a head band, relative to the depth of the band
 _ROUNDS = 4  # of knee and ankle, which depend on each other
 
 
@@ -200,6 +201,8 @@ def joint_centers(
     ValueError
         If markers that the body needs are never visible. The message names the joints.
     """
+    # Some programs write gaps as zeros. A marker on a body is never exactly at the origin.
+    markers = np.where((markers == 0.0).all(axis=2, keepdims=True), np.nan, markers)
     shown = np.isfinite(markers).all(axis=2).mean(axis=0) >= _LEAST
     places = {key: column for key, column in found.places.items() if shown[column]}
     centers = {key: column for key, column in found.centers.items() if shown[column]}
@@ -440,6 +443,8 @@ class _Body:
         if all(key in at for key in bands):
             front, back = (0.5 * (at[a] + at[b]) for a, b in (bands[:2], bands[2:]))
             found["head"], found["nose"] = 0.5 * (front + back), front
+            above = _unit(rot.cross(front - back, at[bands[0]] - at[bands[1]]))
+            found["head_top"] = found["head"] + _CROWN * _apart(front, back) * above
             for side in _SIDES.values():
                 found[f"{side}_ear"] = 0.5 * (at[f"{side}_front_head"] + at[f"{side}_back_head"])
         elif "nose" in at and "rear_head" in at and "top_head" in at:
