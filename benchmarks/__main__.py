@@ -94,6 +94,8 @@ def bench(
         result["command"] = _command(each, options, default)
         reports.append(result)
         if results is not None:
+            for line in report.slower(result, results):
+                remark(f"{each}: {line}")
             remark(f"{report.keep(result, results)} ({result['seconds']:.0f} s)")
         if markdown is not None:
             report.write_section(markdown, each, report.markdown(result))

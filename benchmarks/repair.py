@@ -22,7 +22,7 @@ import motionloom as ml
 from benchmarks import Settings
 from benchmarks.corruptions import CORRUPTIONS
 from benchmarks.takes import CREDIT, data_folder, unpacked
-from benchmarks.timing import Log
+from benchmarks.timing import Log, Result
 from motionloom.errors import MotionloomError
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.issues import find_issues
@@ -98,10 +98,9 @@ def _score(
 
 
 def _row(what: str, takes: int, seconds: float, note: str) -> dict[str, Any]:
-    return {
-        "what": what, "ours_s": seconds / max(takes, 1), "rival": "", "rival_s": None,
-        "ratio": None, "note": f"{takes} takes: {note}",
-    }  # fmt: skip
+    each = seconds / max(takes, 1)
+    row = Result(what, None, "", None, None, f"{takes} takes: {note}", ours_cpu_s=each)
+    return row.as_dict()
 
 
 def _percent(values: list[bool]) -> str:

@@ -21,6 +21,7 @@ from .session import PICTURES, STARTED, preferences, studio
 from .studio_client import Call, Studio, StudioError, base64_floats
 
 _SHOWN = 200  # maximum rows of the list
+LENGTHS: dict[str, int] = {}  # frames of each take of the library
 _TIMER = 0.1  # seconds between checks of a running request
 
 
@@ -174,7 +175,7 @@ class MOTIONLOOM_OT_find(_StudioOperator, bpy.types.Operator):
     bl_label = "Find"
 
     def collect(self, context):
-        return {"text": context.window_manager.motionloom.text.strip()}
+        return {"text": context.window_manager.motionloom.words.strip()}
 
     @staticmethod
     def ask(service, given, stop):
@@ -291,12 +292,23 @@ class MOTIONLOOM_OT_import(_BringOperator, bpy.types.Operator):
 
     def collect(self, context):
         given = self.target(context)
-        given["body"]["subject"] = _segment(_active_row(context))
+        row = _active_row(context)
+        subject, given["match"] = _with_handles(row, context.scene.motionloom.handles)
+        given["body"]["subject"] = subject
         return given
 
     @staticmethod
     def ask(service, given, stop):
         return service.arrays("POST", "/api/subjects/retarget", given["body"])
+
+    def apply(self, context, given, answer):
+        line = _BringOperator.apply(self, context, given, answer)
+        if given["match"] is None:
+            return line
+        markers = bpy.data.actions[self.action].pose_markers
+        for name, seconds in zip(("match", "match end"), given["match"], strict=True):
+            markers.new(name).frame = given["frame"] + round(seconds * answer[0]["fps"])
+        return f"{line}; the match is marked"
 
 
 class MOTIONLOOM_OT_walk(_BringOperator, bpy.types.Operator):
@@ -471,7 +483,7 @@ class MOTIONLOOM_OT_push(_StudioOperator, bpy.types.Operator):
 
     def apply(self, context, given, answer):
         _show_library(context, answer)
-        return f"{given['name']} already exists in the library"
+        return f"{given['name']} is in the library"
 
 
 CLASSES = (
@@ -516,6 +528,8 @@ def _show_library(context, overview: dict) -> str:
          "end": row["seconds"], "labels": row["labels"]}
         for row in library["motions"]
     ]  # fmt: skip
+    LENGTHS.clear()
+    LENGTHS.update((row["name"], row["frames"]) for row in library["motions"])
     session.labels.clear()
     for label in sorted({label for row in rows for label in row["labels"]}):
         session.labels.add().name = label
@@ -562,6 +576,21 @@ def _segment(row) -> dict:
         "start_frame": row.start_frame,
         "end_frame": row.end_frame,
     }
+
+
+def _with_handles(row, seconds: float) -> tuple[dict, tuple[float, float] | None]:
+    """Segment of a row with handles before and after, and the seconds of the match in it."""
+    segment, length = _segment(row), LENGTHS.get(row.motion, 0)
+    frames = row.end_frame - row.start_frame
+    if seconds <= 0.0 or row.end <= row.start or frames < 1:
+        return segment, None
+    fps = frames / (row.end - row.start)
+    first = max(row.start_frame - round(seconds * fps), 0)
+    last = max(min(row.end_frame + round(seconds * fps), length), row.end_frame)
+    if (first, last) == (row.start_frame, row.end_frame):
+        return segment, None
+    marks = ((row.start_frame - first) / fps, (row.end_frame - 1 - first) / fps)
+    return {**segment, "start_frame": first, "end_frame": last}, marks
 
 
 def _armature(context) -> bpy.types.Object:

@@ -63,6 +63,7 @@ class MOTIONLOOM_PT_armature(_Sidebar, bpy.types.Panel):
         layout.prop(chosen, "armature")
         layout.prop(chosen, "place")
         layout.prop(chosen, "take_rate")
+        layout.prop(chosen, "handles")
         layout.operator("motionloom.import_motion", icon="IMPORT")
         row = layout.row(align=True)
         row.prop(chosen, "take_name", text="")

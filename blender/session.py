@@ -129,6 +129,13 @@ class MotionloomScene(bpy.types.PropertyGroup):
         name="Take's rate",
         description="Set the frame rate of the scene to that of the motion instead of resampling",
     )
+    handles: FloatProperty(
+        name="Handles",
+        description="Seconds of the take to keep before and after a match, which is then marked",
+        default=0.5,
+        min=0.0,
+        max=10.0,
+    )
     seconds: FloatProperty(name="Seconds", default=10.0, min=1.0, max=300.0)
     seed: IntProperty(name="Seed", min=0)
     tempo: FloatProperty(name="Tempo", default=120.0, min=40.0, max=240.0)

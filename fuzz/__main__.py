@@ -62,7 +62,7 @@ def _make_seeds(place: Path) -> None:
     from fuzz.targets import seed_files, seed_library
 
     os.environ["XDG_CONFIG_HOME"] = f"{place}/configuration"
-    os.environ.setdefault("MOTIONLOOM_READ_SECONDS", "60")
+    os.environ.setdefault("MOTIONLOOM_READ_SECONDS", "300")  # on the clock
     (place / "files").mkdir()
     seed_files(place / "files")
     seed_library(place)

@@ -99,18 +99,29 @@ class Data:
         labels: Path | str | None = None,
         columns: tuple[str, ...] | None = None,
     ) -> Library | None:
-        if self.folder is None or not (self.folder / archive).exists():
+        if self.folder is None:
             return None
-        files = unpacked(self.folder / archive, self.log)
-        return _library(place, files, files / labels if labels else None, columns)
+        plain = self.folder / archive.removesuffix(".tar.xz")
+        if (self.folder / archive).exists():
+            files = unpacked(self.folder / archive, self.log)
+        elif plain.is_dir():  # a plain folder of BVH files, at any rate
+            files, place = plain, place.with_stem(f"{place.stem}-plain")
+        else:
+            return None
+        fps = 30.0 if files == plain and archive.startswith("cmu30") else None
+        return _library(place, files, files / labels if labels else None, columns, fps)
 
 
 def _library(
-    place: Path, files: Path, labels: Path | None, columns: tuple[str, ...] | None = None
+    place: Path,
+    files: Path,
+    labels: Path | None,
+    columns: tuple[str, ...] | None = None,
+    fps: float | None = None,
 ) -> Library:
     """A library of all files in a folder; files are imported only once."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    library = Library.create(place, exist_ok=True)
+    library = Library.create(place, exist_ok=True, fps=fps)
     if len(library) < sum(1 for _ in files.rglob("*.bvh")):
         library.add(files, labels=labels, label_columns=columns)
     return library

@@ -39,7 +39,16 @@ python -m reproduction kg04 --json
 ```
 
 Without captured data (`MOTIONLOOM_DATA`), only statements that can be tested on the built-in corpus
-are tested.
+are tested. `MOTIONLOOM_DATA` is a folder with these subfolders of BVH files, or archives of them
+(`NAME.tar.xz`); a missing one is skipped:
+
+- `cmu30`: takes of the CMU database (mocap.cs.cmu.edu, in the BVH conversion by B. Hahne), in
+  subfolders or not, at any rate. They are imported at 30 frames per second.
+- `cmu-clips`, with `cmu-clips-labels.csv` (clip, label) next to it: single actions cut from the CMU
+  takes (walk, run, jump, climb, swordplay).
+- `bandai`, with `labels.csv` (clip, content, style) in it: Bandai-Namco Research Motion Dataset 2.
+
+With other takes or cuts than ours, values differ; the rules stay the same.
 
 ## Results
 

@@ -32,6 +32,7 @@ def main(extension, task, output):
     seen["connected"] = connect(preferences, given)
     seen["panels"] = panels()
     seen["found"] = find("kick")
+    bpy.context.scene.motionloom.handles = 0.0
     seen["armatures"] = {}
     for make in (mixamo, metarig, generated):
         figure = make(given["person"])
@@ -40,6 +41,7 @@ def main(extension, task, output):
         seen["armatures"][make.__name__] = imported(figure)
     figure = bpy.data.objects["mixamo"]
     activate(figure)
+    seen["handles"] = handles(figure, given["take"])
     seen["similar"] = similar()
     seen["pushed"] = pushed()
     seen["aimed"] = aimed(figure, given)
@@ -180,6 +182,22 @@ def imported(figure):
     }
 
 
+def handles(figure, take):
+    choose(take)
+    session = bpy.context.window_manager.motionloom
+    row = session.rows[session.active]
+    row.start, row.end = take["start_frame"] / 30.0, take["end_frame"] / 30.0
+    before = figure.animation_data.action
+    bpy.context.scene.motionloom.handles = 0.1
+    bpy.context.scene.frame_set(11)
+    bpy.ops.motionloom.import_motion()
+    bpy.context.scene.motionloom.handles = 0.0
+    action = figure.animation_data.action
+    marks = {mark.name: mark.frame for mark in action.pose_markers}
+    figure.animation_data.action = before
+    return {"range": [round(frame) for frame in action.frame_range], "marks": marks}
+
+
 def similar():
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = (
@@ -307,7 +325,7 @@ def modal():
             online_access = False
 
     context, operator, real = Context(), Operator(), operators.bpy
-    Window.motionloom.text = "walk"
+    Window.motionloom.words = "walk"
     operators.bpy = Blender
     try:
         seen.append(sorted(operator.invoke(context, Event())))
@@ -317,7 +335,7 @@ def modal():
         operators.bpy = real
     operator._call.wait(LIMIT)
     seen.append(sorted(operator.modal(context, Event())))
-    Window.motionloom.text = ""
+    Window.motionloom.words = ""
     bpy.ops.motionloom.find()
     # A target that is dragged is followed, until Esc.
     target, follower = bpy.context.scene.motionloom.target, Aim()
@@ -390,9 +408,10 @@ def started(preferences, given):
     preferences.library = given["library"]
     bpy.ops.motionloom.start()
     status = bpy.context.window_manager.motionloom.status
-    address = preferences.address
+    own = sys.modules["bl_ext.user_default.motionloom.session"].STARTED
+    address = own.address
     bpy.ops.motionloom.stop()
-    after = line(bpy.ops.motionloom.connect)
+    after = [own.runs, own.address]  # another studio of the user may still run
     return {
         "missing": missing, "command": command, "library": library,
         "status": status, "address": address, "after": after,

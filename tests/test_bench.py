@@ -423,3 +423,37 @@ def test_a_wrong_folder_is_reported_by_the_command(tmp_path):
     done = CliRunner().invoke(app, ["load", "--data", str(tmp_path), "--json"])
     assert isinstance(done.exception, InvalidInput)
     assert "there are none in" in str(done.exception)
+
+
+def test_a_row_that_is_much_slower_than_the_stored_one_is_reported(tmp_path):
+    def stored(search, knn):
+        return {
+            "name": "waits",
+            "results": [
+                {"what": "search", "rival": "", "ours_cpu_s": search},
+                {"what": "knn", "rival": "faiss", "ratio": knn},
+                {"what": "new row", "rival": "", "ours_cpu_s": 9.0},
+            ],
+        }
+
+    assert report.slower(stored(1.0, 10.0), tmp_path) == []
+    before = stored(1.0, 10.0)
+    before["results"].pop()
+    report.keep(before, tmp_path)
+    assert report.slower(stored(1.1, 9.0), tmp_path) == []
+    lines = report.slower(stored(2.0, 5.0), tmp_path)
+    assert lines == [
+        "search: 2.0 times slower than the stored result",
+        "knn: 2.0 times slower than the stored result",
+    ]
+
+
+def test_the_waits_name_motions_of_the_corpus_and_commands_that_exist():
+    from benchmarks.waits import WAITS, WHOLE, _names
+    from motionloom import demo
+    from motionloom.cli import COMMANDS
+
+    names = list(_names())
+    assert len(names) == len(set(names)) == 100 and set(names) <= {*demo.names()}
+    lines = [line for wait in (*WAITS, *WHOLE) for line in (wait.words, wait.prepared) if line]
+    assert {line.split()[0] for line in lines} <= {*COMMANDS}

@@ -180,3 +180,9 @@ def test_a_manual_tempo_that_does_not_fit_is_reported(tmp_path, options, message
     groove = ml.demo.clip("dance_groove").save(tmp_path / "groove.bvh")
     printed = run("beats", groove, *options).stderr
     assert ("warning:" in printed) == bool(message) and message in printed
+
+
+def test_a_library_after_its_files_gets_a_hint(tmp_path):
+    (tmp_path / "raw").mkdir()
+    done = ran("import", tmp_path / "raw", tmp_path / "takes.loom")
+    assert "the library comes first: motionloom import" in done.stderr and done.returncode == 2

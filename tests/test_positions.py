@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from reduced import corrupted, reduced, rotation_error
 
 import motionloom as ml
+from benchmarks.reduced import corrupted, reduced, rotation_error
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.positions.layouts import (
@@ -388,3 +388,37 @@ def test_pickles_that_call_anything_are_refused(tmp_path):
         with pytest.raises(MotionFormatError, match="is a pickle, which is not loaded"):
             ml.load(tmp_path / f"{number}.npy")
     assert not (tmp_path / "made").exists()
+
+
+def test_references_in_a_pickle_cannot_repeat_its_data_without_limit():
+    """Lists of lists of the same list: 20 levels of ten would be 10 ** 20 objects."""
+    import pickle
+
+    from motionloom.formats.positions.pickled_arrays import pickled_dictionary
+
+    inner = [0.0] * 10
+    for _ in range(15):
+        inner = [inner] * 10
+    with pytest.raises(ValueError, match="repeats its data too often"):
+        pickled_dictionary(pickle.dumps({"motion": inner}, protocol=2))
+
+
+@pytest.mark.parametrize("empty", ["[]", "{}"])
+def test_gaps_in_json_do_not_multiply(tmp_path, empty):
+    points = ",".join(f'"p{k}": [0, 0, 0]' for k in range(2000))
+    first = "{" + points + "}" if empty == "{}" else "[" + "[0,0,0]," * 1999 + "[0,0,0]]"
+    path = tmp_path / "a.json"
+    path.write_text(f"[{first}" + f",{empty}" * 2000 + "]")
+    with pytest.raises(MotionFormatError, match="2001 frames of 2000 points are too many"):
+        ml.load(path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path, lib):
+    import os
+
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("pipes")
+    for name in ("a.npy", "b.npz", "c.json", "d.csv", "e.trc"):
+        os.mkfifo(tmp_path / name)
+    report = lib.add(tmp_path)
+    assert report.added == 0

@@ -7,12 +7,15 @@ import pytest
 import seeded_issues as seeded
 
 import motionloom as ml
+from motionloom.blending.examples import without_faults
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.anatomy import joint_angles
 from motionloom.motion.diagnostics.issues import find_issues
 from motionloom.motion.diagnostics.measurements import BallHeights, Measurements
 from motionloom.motion.repairs.clean import REPAIRS, clean
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion_matching.build import matching_database
+from motionloom.motion_matching.settings import MatchingSettings
 
 
 @pytest.fixture(scope="module")
@@ -206,3 +209,23 @@ def test_an_import_repairs_takes_and_remembers_it(walk, tmp_path):
 @pytest.mark.parametrize("frames", [0, 1, 2, 6])
 def test_very_short_motions_are_repaired_too(walk, frames):
     assert len(clean(walk[:frames], repairs=REPAIRS)[0]) == frames
+
+
+def test_faulty_takes_are_not_used_for_synthesis_and_the_reason_is_given(walk):
+    takes = [walk, replace(head_upside_down(ml.demo.clip("walk_slow")), name="twisted")]
+    assert "motionloom clean" in without_faults(takes)["twisted"]
+    database = matching_database(takes, MatchingSettings(mirror=False))
+    assert "head" in database.skipped["twisted"]
+    named = MatchingSettings(mirror=False, only=("walk_p0", "twisted"))
+    assert "twisted" not in matching_database(takes, named).skipped
+    assert without_faults(takes[1:]) == {}  # nothing else to use
+
+
+def test_a_graph_of_a_library_skips_faulty_takes(walk, tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add_motion(walk, name="walk")
+    library.add_motion(head_upside_down(ml.demo.clip("walk_slow")), name="twisted")
+    with pytest.warns(UserWarning, match="excluded twisted: head: beyond the range"):
+        assert [motion.name for motion in library.motion_graph().motions] == ["walk"]
+    used = library.motion_graph(only=["walk", "twisted"]).motions
+    assert "twisted" in [motion.name for motion in used]

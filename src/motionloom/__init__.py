@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import Sectors as Sectors
     from motionloom.library.settings import StudySettings as StudySettings
     from motionloom.library.settings import SynthesisSettings as SynthesisSettings
+    from motionloom.library.settings import TrainingSet as TrainingSet
     from motionloom.library.settings import TransitionRules as TransitionRules
     from motionloom.library.settings import UniformScaling as UniformScaling
     from motionloom.library.settings import WalkSettings as WalkSettings

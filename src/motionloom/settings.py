@@ -24,6 +24,7 @@ options of the chosen method and of the groups are at the same level as the fiel
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -350,6 +351,19 @@ class MotionChoice(Settings):
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
+
+
+def named_takes(settings: MotionChoice) -> set[str]:
+    """Return the takes that `only` names in full, without ``*``; they are used even if faulty.
+
+    Examples
+    --------
+    >>> sorted(named_takes(MotionChoice(only=("60_06+61_06", "16_*"))))
+    ['16_*', '60_06', '61_06']
+    """
+    only = settings.only or ()
+    texts = [only] if isinstance(only, str) else list(only)
+    return {name for text in texts for name in re.split("[,+]", text)}
 
 
 def motion_choice(settings: Settings) -> dict[str, Any]:

@@ -7,7 +7,7 @@ contacts and minima of the frame distance at the ends of a segment cannot be det
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.features.joint_weights import Motions
 from motionloom.motion import Motion, Skeleton, Source
+from motionloom.motion.diagnostics.issues import grave_fault
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_root
 from motionloom.motion.retargeting.retarget import LEGS, on_skeleton
@@ -216,6 +217,22 @@ def without_body(skeletons: Mapping[str, Skeleton]) -> dict[str, str]:
         for name, roles in lacking.items()
         if roles
     }
+
+
+def without_faults(motions: Sequence[Motion], *, used: Collection[str] = ()) -> dict[str, str]:
+    """Return the takes with grave faults and the reason for each, unless all takes have them.
+
+    Takes in `used` are not checked.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> without_faults([ml.demo.clip("walk"), ml.demo.clip("jog")])
+    {}
+    """
+    judged = [motion for motion in motions if motion.name not in used]
+    reasons = {m.name: fault for m in judged if (fault := grave_fault(m)) is not None}
+    return reasons if len(reasons) < len(motions) else {}
 
 
 def conform(motions: Sequence[Motion], *, skipped: dict[str, str] | None = None) -> list[Motion]:

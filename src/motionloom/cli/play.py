@@ -181,7 +181,7 @@ def _walk(
         print_json({"file": str(output), **figures, "quality": quality, "sources": sources})
         return
     remark(f"{len(walk)} frames at {walk.fps:g} fps written to {output}")
-    print_quality(walk.quality)
+    print_quality(walk.quality, seed=False)
 
 
 def _courses(database: MatchingDatabase, names: list[str] | None, json: bool) -> None:

@@ -158,10 +158,13 @@ _CONTROL = re.compile(
 )
 
 
-def print_quality(report: QualityReport | None, *, details: bool = False) -> None:
+def print_quality(
+    report: QualityReport | None, *, details: bool = False, seed: bool = True
+) -> None:
     """Print the quality report of a synthesized motion: a summary and one line per warning.
 
-    With `details`, print every measurement on additional lines.
+    With `details`, print every measurement on additional lines. Without `seed`, the advice does not
+    mention seeds, because the command makes no random choices.
     """
     if report is None:
         return
@@ -169,7 +172,22 @@ def print_quality(report: QualityReport | None, *, details: bool = False) -> Non
     for text in report.details() if details else ():
         remark(f"  {text}")
     for warning in report.warnings:
-        remark(f"warning: {warning}")
+        remark(f"warning: {warning if seed else _without_seed(warning)}")
+
+
+def _without_seed(advice: str) -> str:
+    """Return advice without the suggestion to try another seed.
+
+    Examples
+    --------
+    >>> _without_seed("try a longer blend, more takes, or another seed")
+    'try a longer blend or more takes'
+    >>> _without_seed("try another seed, or exclude the take")
+    'exclude the take'
+    """
+    advice = advice.replace(", more takes, or another seed", " or more takes")
+    advice = advice.replace("try another seed, or exclude", "exclude")
+    return advice.replace("another seed, or ", "").replace("another seed or target, or ", "")
 
 
 def draw_worst(motions: Sequence[Motion], file: Path | None) -> None:

@@ -18,9 +18,11 @@ from motionloom.dance.movements import Movement, cut_movements
 from motionloom.dance.settings import BeatSettings, ChoreographySettings
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.diagnostics.issues import grave_fault
 from motionloom.motion.diagnostics.quality import reasons_text, usual_acceleration
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import conformed
+from motionloom.settings import named_takes
 
 Takes = Sequence[Motion | Sequence[Motion]]
 Run = tuple[list[Movement], bool]  # consecutive movements; True at the start of a take
@@ -52,9 +54,16 @@ def analyzed_takes(
     """Return (motions, beats, mirrored) of every rhythmic take, and why others were skipped."""
     out: list[tuple[list[Motion], Beats, bool]] = []
     left_out: dict[str, str] = {}
+    used = named_takes(settings)
     for take in takes:
         motions = [hips_as_root(m) for m in ([take] if isinstance(take, Motion) else take)]
         name = next((motion.name for motion in motions if motion.name), "a take")
+        fault = _fault([motion for motion in motions if motion.name not in used])
+        if fault is not None:
+            left_out[name] = fault
+            if progress is not None:
+                progress(1)
+            continue
         try:
             beats = beats_of(motions, settings.beats)
             if settings.movements.align == "landings":
@@ -77,6 +86,12 @@ def analyzed_takes(
     if not out:
         raise InvalidInput(f"no take has a rhythm ({reasons_text(left_out) or 'no takes'})")
     return out, left_out
+
+
+def _fault(motions: Sequence[Motion]) -> str | None:
+    """Return the first grave fault of a take's characters, or None."""
+    faults = ((motion.name, grave_fault(motion)) for motion in motions)
+    return next((f"{name}: {fault}" for name, fault in faults if fault), None)
 
 
 def movement_runs(

@@ -59,7 +59,7 @@ def check_method(method: Any, motions: Sequence[Motion] | None = None) -> Method
     Examples
     --------
     >>> import motionloom as ml
-    >>> print(ml.check_method(lambda a, b: abs(a.duration - b.duration)))
+    >>> print(ml.check_method(lambda a, b: abs(a.root[:, 1].mean() - b.root[:, 1].mean())))
     lambda: 7 rules hold
     ok    distances are finite numbers
     ok    distances are at least 0

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending import register
-from motionloom.blending.examples import conform
+from motionloom.blending.examples import conform, without_faults
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph.base_pose_search import BasePoses, base_poses
 from motionloom.fat_graph.gait_transitions import Strides, gait_transition
@@ -25,6 +25,7 @@ from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
 from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.ragged import Ragged
+from motionloom.settings import named_takes
 
 Array = NDArray[np.float64]
 
@@ -69,7 +70,8 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     120
     """
     settings = settings or FatGraphSettings()
-    skipped: dict[str, str] = {}
+    skipped = without_faults(motions, used=named_takes(settings))
+    motions = [motion for motion in motions if motion.name not in skipped]
     ready = conform([unrolled(motion) for motion in motions], skipped=skipped)
     chosen = feature_set(settings.features, normalize=settings.normalize)
     rows = Ragged.from_rows(chosen.prepare(motion) for motion in ready)

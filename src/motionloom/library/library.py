@@ -30,7 +30,7 @@ from motionloom.store import Store
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.records import Entry, character_key, named_characters, origin_from
 from motionloom.store.remote.object_store import trust_store
-from motionloom.store.settings import ImportSettings
+from motionloom.store.settings import ImportSettings, TrainingSet
 
 if TYPE_CHECKING:
     from motionloom.evaluation.clips import Evaluation
@@ -377,7 +377,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         folder: str | Path,
         matches: Iterable[Match | TextMatch] | None = None,
         *,
-        to: str = "bvh",
+        to: str | TrainingSet = "bvh",
         cut: str | None = None,
         preset: str | None = None,
         root: str | None = None,
@@ -401,7 +401,9 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
             File name extension of a writable format, such as ``"bvh"``, ``"glb"`` or ``"fbx"``. For
             whole motions also ``"parquet"``: tables of frames, motions, labels and skeletons with a
             data card, for dataset hubs; or a game engine, ``"godot"``, ``"unity"`` or ``"unreal"``:
-            one file with all takes, a manifest and instructions.
+            one file with all takes, a manifest and instructions. ``"training-set"`` or a
+            `TrainingSet` writes no motions but a manifest and labels of a set for training, split
+            by performer.
         cut : {"labels", "pauses"}, optional
             Write one file per labeled segment, or per movement between two pauses, instead of whole
             motions.
@@ -438,6 +440,12 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         from motionloom.library.dataset import write_clips, write_dataset, write_files
         from motionloom.library.engines import write_game
 
+        if to == "training-set" or isinstance(to, TrainingSet):
+            from motionloom.library.curation import write_training_set
+
+            chosen = to if isinstance(to, TrainingSet) else TrainingSet()
+            names = self.select(label=label, only=only, exclude=exclude)
+            return write_training_set(self.store, names, Path(folder), chosen, progress)
         game = game or GameSettings()
         if to not in GAME_ENGINES and game.changed():
             raise InvalidInput(

@@ -73,7 +73,7 @@ from motionloom.search.settings import (
     SearchSettings,
     WebSettings,
 )
-from motionloom.store.settings import ImportSettings
+from motionloom.store.settings import ImportSettings, TrainingSet
 from motionloom.text.settings import ClusterSettings, FindSettings
 
 __all__ = [
@@ -139,6 +139,7 @@ __all__ = [
     "SearchSettings",
     "WebSettings",
     "ImportSettings",
+    "TrainingSet",
     "ClusterSettings",
     "FindSettings",
 ]

@@ -34,6 +34,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.features import FrameDistance
 from motionloom.features.frame_distances import distance_key
 from motionloom.files import check_plain_schema, parse_json, read_regular
+from motionloom.motion.diagnostics.issues import grave_fault
 from motionloom.motion.loops import SHORT, loop_range, unrolled
 from motionloom.motion_graph.build import motion_graph
 from motionloom.motion_graph.components import nodes_of
@@ -46,6 +47,7 @@ from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions, 
 from motionloom.motion_graph.transitions.transitions import Transitions
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_names
+from motionloom.settings import named_takes
 from motionloom.store.remote.folder import Folder
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ CREATE INDEX edges_by_source ON edges (source);
 CREATE TABLE prunings (a TEXT, b TEXT, sectors INTEGER, below_threshold INTEGER,
     not_doubled INTEGER, alike_around INTEGER, PRIMARY KEY (a, b));
 """
+
+
+_FAULTS: dict[str, str | None] = {}  # by the digest of a take's frames
 
 
 def library_graph(
@@ -118,7 +123,7 @@ def library_graph(
         segments |= {f"{name}_mirrored": value for name, value in segments.items()}
 
     def build(folder: Path, previous: Folder | None) -> None:
-        for name, why in _excluded(library, _selected(library, settings)).items():
+        for name, why in _excluded(library, _selected(library, settings), settings).items():
             warnings.warn(f"excluded {name}: {why}", stacklevel=4)
         if settings.transitions is not None:
             graph = graph_from_mogra(
@@ -168,12 +173,12 @@ def is_built(library: Store, settings: GraphSettings) -> bool:
 
 
 def graph_names(library: Store, settings: GraphSettings) -> list[str]:
-    """Return the names of the motions that the settings select, without props.
+    """Return the names of the motions that the settings select, without props and faulty takes.
 
     The names are in library order or, if transitions are read from a file, in the order of `only`.
     """
     names = _selected(library, settings)
-    excluded = {} if settings.transitions is not None else _excluded(library, names)
+    excluded = _excluded(library, names, settings)
     return [name for name in names if name not in excluded]
 
 
@@ -186,11 +191,24 @@ def _selected(library: Store, settings: GraphSettings) -> list[str]:
     return names
 
 
-def _excluded(library: Store, names: Sequence[str]) -> dict[str, str]:
-    """Return the takes that lack roles of the others, and the reason for each."""
+def _excluded(library: Store, names: Sequence[str], settings: GraphSettings) -> dict[str, str]:
+    """Return takes that lack roles of the others or have grave faults, each with the reason."""
+    if settings.transitions is not None:
+        return {}
     keys = {name: library.entry(name).skeleton for name in names}
     skeletons = {key: library.skeleton(key) for key in set(keys.values())}
-    return without_body({name: skeletons[key] for name, key in keys.items()})
+    excluded = without_body({name: skeletons[key] for name, key in keys.items()})
+    judged = set(names) - excluded.keys() - named_takes(settings)
+    faults = {name: fault for name in names if name in judged and (fault := _fault(library, name))}
+    return excluded if len(excluded) + len(faults) == len(names) else excluded | faults
+
+
+def _fault(library: Store, name: str) -> str | None:
+    """Return the grave fault of a stored take, or None; each take is checked once per process."""
+    digest = library.entry(name).digest
+    if digest not in _FAULTS:
+        _FAULTS[digest] = grave_fault(library[name])
+    return _FAULTS[digest]
 
 
 def _loops(library: Store, names: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.examples import conform, without_body
+from motionloom.blending.examples import conform, without_body, without_faults
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality.measures import joint_accelerations
@@ -39,6 +39,7 @@ from motionloom.motion_matching.generated_takes import (
 from motionloom.motion_matching.settings import MatchingSettings
 from motionloom.parallel import Progress
 from motionloom.search.index.bucket_index import BucketIndex
+from motionloom.settings import named_takes
 
 # Minimum duration of a take in seconds; shorter takes are skipped, unless they are loops.
 _LEAST_SECONDS = 0.7
@@ -76,6 +77,8 @@ def matching_database(
     if not motions:
         raise InvalidInput("motion matching needs at least one motion, but no motions are selected")
     skipped = without_body({motion.name: motion.skeleton for motion in motions})
+    bodies = [motion for motion in motions if motion.name not in skipped]
+    skipped |= without_faults(bodies, used=named_takes(settings))
     motions = [motion for motion in motions if motion.name not in skipped]
     for motion in motions:
         check_roles(motion)

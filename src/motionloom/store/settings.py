@@ -103,3 +103,46 @@ class ImportSettings(Settings):
         if self.clean:
             options["clean"] = True
         return options
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSet(Settings):
+    """Settings for choosing a training set; see `motionloom.Library.export`."""
+
+    takes: int | None = setting(
+        None, "Training set: number of takes, chosen evenly among similar ones. [all]", least=1
+    )
+    splits: str = setting(
+        "80/10/10", "Training set: percentages for training, validation and test."
+    )
+    performers: str = setting(
+        "skeleton",
+        "Training set: takes with one skeleton are of one performer; or a regular expression "
+        "whose first group names the performer.",
+        metavar="REGEX",
+        expert=True,
+    )
+    duplicate_distance: float = setting(
+        0.02, "Training set: mean distance of near-duplicates.", unit="m", above=0.0, expert=True
+    )
+    seed: int = setting(0, "Training set: random seed of the splits.", least=0, expert=True)
+
+    def shares(self) -> tuple[float, ...]:
+        """Return the shares of the three splits.
+
+        Examples
+        --------
+        >>> TrainingSet(splits="70/15/15").shares()
+        (0.7, 0.15, 0.15)
+        """
+        try:
+            shares = [float(word) for word in self.splits.split("/")]
+        except ValueError:
+            shares = []
+        if (
+            len(shares) != 3
+            or not all(0.0 <= share <= 100.0 for share in shares)
+            or not any(shares)
+        ):
+            raise InvalidInput(f"splits must be three percentages, 80/10/10; got {self.splits!r}")
+        return tuple(share / sum(shares) for share in shares)

@@ -68,8 +68,8 @@ def evaluate(
                 f"figure or table, choose a suffix: {', '.join(_FILES)}"
             )
     if output is not None and single and output.suffix.lower() == ".csv" and output.is_file():
-        with output.open(encoding="utf-8", errors="replace") as file:
-            if not file.readline().startswith("method,label,"):
+        with output.open(encoding="utf-8", errors="replace") as table:
+            if not table.readline().startswith("method,label,"):
                 raise InvalidInput(f"{output} exists and is not a table of scores; choose another")
     settings = replace(settings, methods=settings.clip_methods())  # raises before the slow work
     lib = open_library(library)

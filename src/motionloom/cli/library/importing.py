@@ -13,9 +13,10 @@ from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, check_suffix, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.cli.tools.cluster import on_clusters
+from motionloom.errors import InvalidInput
 from motionloom.formats.settings import GAME_ENGINES, GameSettings
 from motionloom.settings import MotionChoice, motion_choice
-from motionloom.store.settings import ImportSettings
+from motionloom.store.settings import ImportSettings, TrainingSet
 
 if TYPE_CHECKING:
     from motionloom.library import ImportReport, Library
@@ -48,6 +49,12 @@ def import_(
     """
     from motionloom.library import Library, find_sources
 
+    swapped = next((path for path in paths if path.suffix == ".loom"), None)
+    if swapped is not None and library.suffix != ".loom":
+        raise InvalidInput(
+            f"the library comes first: motionloom import {swapped} {library}; {swapped} cannot be "
+            "imported as a motion"
+        )
     count = len(find_sources(paths)[0])  # raises before an empty library is created
     lib = Library.create(library, fps=settings.fps, store=store, exist_ok=True)
     with progress("importing", count) as advance:
@@ -61,7 +68,7 @@ def import_(
 
 
 def _check_target(to: str) -> None:
-    if to not in GAME_ENGINES:
+    if to not in (*GAME_ENGINES, "training-set"):
         check_suffix(to)
 
 
@@ -70,10 +77,12 @@ def export(
     folder: Annotated[Path, Argument("New or empty output folder.", metavar="FOLDER")],
     choice: MotionChoice,
     game: GameSettings,
+    training_set: TrainingSet,
     to: Annotated[
         str,
         Option(
-            "Format of the motion files, one per motion; or godot, unity or unreal.",
+            "Format of the motion files, one per motion; godot, unity or unreal; or "
+            "training-set, a choice of takes with splits.",
             metavar="SUFFIX",
             check=_check_target,
         ),
@@ -111,9 +120,10 @@ def export(
     library = open_library(lib)
     chosen: dict[str, Any] = motion_choice(choice)
     count = len(library.select(**chosen))
+    target: Any = "parquet" if parquet else training_set if to == "training-set" else to
     with progress("exporting", count) as advance:
         files = library.export(
-            folder, game=game, to="parquet" if parquet else to, cut=cut, preset=preset,
+            folder, game=game, to=target, cut=cut, preset=preset,
             root=root, fps=fps, **chosen, progress=advance,
         )  # fmt: skip
     manifest = next((file for file in files if file.name == "takes.json"), None)
@@ -121,6 +131,15 @@ def export(
         print_json({"folder": str(folder), "motions": count, "files": len(files)})
     elif manifest is not None:
         _print_game(manifest, files)
+    elif to == "training-set":
+        about = loads(next(f for f in files if f.name == "manifest.json").read_text("utf-8"))
+        times = ", ".join(
+            f"{name} {value / 60:.1f} min" for name, value in about["seconds"].items()
+        )
+        remark(
+            f"{counted(len(about['takes']), 'take')} chosen, {len(about['excluded'])} excluded: "
+            + times
+        )
     else:
         parts = f" as {counted(len(files) - 1, 'part')}" if cut else ""  # without labels.csv
         remark(f"{counted(count, 'motion')} written to {folder}{parts}")

@@ -102,7 +102,7 @@ def reduce_keys(
     >>> import motionloom as ml
     >>> walk = ml.demo.clip("walk")
     >>> kept = reduce_keys(walk, 0.0002)
-    >>> bool(kept.error <= 0.0002), bool(kept.keys < 0.6 * len(walk) * len(walk.skeleton))
+    >>> bool(kept.error <= 0.0002), bool(kept.keys < 0.9 * len(walk) * len(walk.skeleton))
     (True, True)
     """
     shares = _SHORT_SHARES if short and max_error > 0.0 else (0.0,)

@@ -57,7 +57,7 @@ class _Machine:
             if steps >= _STEPS:
                 raise ValueError("the pickle has too many instructions")
             if operation.name == "STOP":
-                return _plain(self.stack.pop())
+                return self.plain(self.stack.pop())
             self.step(operation.name, argument)
         raise ValueError("the pickle has no end")
 
@@ -137,6 +137,7 @@ class _Machine:
             kind, data = arguments
             return self.numbers(_as(_Type, kind), (), data, "C")[()].item()
         if function == "encode" and len(arguments) == 2 and isinstance(arguments[0], str):
+            self.spend(len(arguments[0]))
             return arguments[0].encode("latin-1")
         raise ValueError(f"the pickle calls {function}, which is not allowed here")
 
@@ -148,7 +149,7 @@ class _Machine:
             shape = _as(tuple, shape)
             kind = _as(_Type, kind)
             if kind.code == "O8":
-                target.value = _objects(shape, data)
+                target.value = self.objects(shape, data)
             else:
                 target.value = self.numbers(kind, shape, data, "F" if fortran else "C")
             target.filled = True
@@ -165,11 +166,43 @@ class _Machine:
         dtype = np.dtype(kind.order.replace("|", "=") + kind.code)
         if math.prod(shape) * dtype.itemsize != len(data):
             raise ValueError(f"an array of shape {shape} needs other than {len(data)} bytes")
-        self.budget -= len(data)
-        if self.budget < 0:
-            raise ValueError("the pickle repeats its arrays too often")
+        self.spend(len(data))
         values = np.frombuffer(data, dtype).reshape(shape, order=order)
         return values.astype(dtype.newbyteorder("="))
+
+    def spend(self, size: int) -> None:
+        """Count bytes and objects, because a reference can repeat them without limit."""
+        self.budget -= size
+        if self.budget < 0:
+            raise ValueError("the pickle repeats its data too often")
+
+    def objects(self, shape: tuple[int, ...], items: Any) -> Any:
+        """Return an array of objects."""
+        items = _as(list, items)
+        if len(items) > _OBJECTS or math.prod(shape) != len(items):
+            raise ValueError("the pickle is damaged")
+        values = np.empty(len(items), object)
+        for place, item in enumerate(items):
+            values[place] = self.plain(item)
+        return values.reshape(shape)
+
+    def plain(self, value: Any, depth: int = 0) -> Any:
+        """Replace decoded arrays by their values, in containers as well."""
+        if depth > 20:
+            raise ValueError("the pickle is nested too deeply")
+        if isinstance(value, _Array):
+            if not value.filled:
+                raise ValueError("the pickle is damaged")
+            return value.value
+        if isinstance(value, (dict, list, tuple)):
+            self.spend(1 + len(value))
+        if isinstance(value, dict):
+            return {key: self.plain(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.plain(item, depth + 1) for item in value]
+        if isinstance(value, (_Name, _Type)):
+            raise ValueError("the pickle is damaged")
+        return value
 
 
 _CONSTANTS: dict[str, Any] = {
@@ -238,30 +271,3 @@ def _pairs(items: list[Any]) -> dict[Any, Any]:
     if len(items) % 2 or not all(isinstance(key, (str, int)) for key in items[::2]):
         raise ValueError("the pickle is damaged")
     return dict(zip(items[::2], items[1::2], strict=True))
-
-
-def _objects(shape: tuple[int, ...], items: Any) -> Any:
-    items = _as(list, items)
-    if len(items) > _OBJECTS or math.prod(shape) != len(items):
-        raise ValueError("the pickle is damaged")
-    values = np.empty(len(items), object)
-    for place, item in enumerate(items):
-        values[place] = _plain(item)
-    return values.reshape(shape)
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    """Replace decoded arrays by their values, in containers as well."""
-    if depth > 20:
-        raise ValueError("the pickle is nested too deeply")
-    if isinstance(value, _Array):
-        if not value.filled:
-            raise ValueError("the pickle is damaged")
-        return value.value
-    if isinstance(value, dict):
-        return {key: _plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, depth + 1) for item in value]
-    if isinstance(value, (_Name, _Type)):
-        raise ValueError("the pickle is damaged")
-    return value

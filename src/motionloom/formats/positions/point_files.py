@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from motionloom.checked_arrays import npy_header
 from motionloom.errors import MotionFormatError
-from motionloom.files import parse_json
+from motionloom.files import check_regular, parse_json
 from motionloom.formats.conventions import file_bytes
 from motionloom.formats.positions.humanml3d import FEATURES, FPS, positions_from
 from motionloom.motion import Origin
@@ -39,6 +39,7 @@ MOST_TAKES = 4_096
 _MOST_POINTS = 1_000
 _MOST_PEOPLE = 32
 _LARGEST_JSON = 1 << 28  # bytes
+_VALUES = 1_000_000  # points that any JSON file may have; larger files one per byte
 _COUNTS = frozenset(len(layout.points) for layout in LAYOUTS.values())
 _POSITIONS = (
     "motion", "motions", "positions", "joints", "joints3d", "joints_3d", "joint_positions",
@@ -114,6 +115,7 @@ def points_in(path: Path) -> list[Points]:
 def holds_points(path: Path) -> bool:
     """Return whether an ``.npy`` file has the shape of positions, or is a pickled dictionary."""
     try:
+        check_regular(path)  # a pipe would be waited for
         with path.open("rb") as file:
             start = file.read(256)
             if b"'|O'" in start:
@@ -175,18 +177,18 @@ def recordings(content: Mapping[str, Any], path: Path) -> list[Points]:
     values, key = _chosen(content, path)
     _check_size(values.shape, path)
     rate = next((content[name] for name in _RATES if name in content), None)
-    fps = None if rate is None else float(np.asarray(rate, np.float64).reshape(-1)[0])
+    fps = None if rate is None else _single_number(rate, path)
     names = next((content[name] for name in _NAMES if name in content), None)
     labels = None if names is None else tuple(str(name)[:80] for name in np.asarray(names).ravel())
     trust = next((content[name] for name in _CONFIDENCES if name in content), None)
-    lengths = np.asarray(content["lengths"]).ravel() if "lengths" in content else None
+    lengths = np.asarray(content.get("lengths", ())).ravel()
     captions = content.get("text", content.get("captions"))
     takes = _split(values, path)
     if labels is not None and labels and len(labels) != takes[0].positions.shape[1]:
         labels = None
     result = []
     for number, take in enumerate(takes):
-        if lengths is not None and len(lengths) == len(takes):
+        if lengths.dtype.kind in "iu" and len(lengths) == len(takes):
             take = _cut(take, int(lengths[number]))
         confidence = take.confidence
         if trust is not None and np.shape(trust) == take.positions.shape[:2]:
@@ -199,6 +201,13 @@ def recordings(content: Mapping[str, Any], path: Path) -> list[Points]:
             replace(take, labels=labels, confidence=confidence, name=name, fps=fps or take.fps)
         )
     return result
+
+
+def _single_number(value: Any, path: Path) -> float:
+    number = np.asarray(value)
+    if number.dtype.kind not in "fiu" or number.size != 1:
+        raise MotionFormatError(f"the rate must be a single number; got {value!r:.60}", path=path)
+    return float(number.reshape(-1)[0])
 
 
 def _cut(take: Points, length: int) -> Points:
@@ -334,7 +343,7 @@ def _from_json(data: bytes, path: Path) -> list[Points]:
             'such as {"positions": [[[x, y, z], ...], ...], "fps": 30}',
             path=path,
         )
-    labels, values = _rows(frames, path)
+    labels, values = _rows(frames, max(_VALUES, len(data)), path)
     arrays: dict[str, Any] = {"": values}
     arrays |= {name: facts[name] for name in _RATES if isinstance(facts.get(name), (int, float))}
     names = next((facts[name] for name in _NAMES if isinstance(facts.get(name), list)), None)
@@ -356,14 +365,22 @@ def _frames_of(content: Any) -> list[Any] | None:
     return content if isinstance(content, list) and content else None
 
 
-def _rows(frames: list[Any], path: Path) -> tuple[list[str], Array]:
-    """Return the labels, if there are any, and the values of all frames as one array."""
+def _rows(frames: list[Any], most: int, path: Path) -> tuple[list[str], Array]:
+    """Return the labels, if there are any, and the values of all frames as one array.
+
+    Frames without points are filled with gaps, so the array may have at most `most` points.
+    """
     if len(frames) > MOST_FRAMES:
         raise MotionFormatError(
             f"the file has {len(frames)} frames; at most {MOST_FRAMES} are read", path=path
         )
     rows = [_frame(frame) for frame in frames]
     labels = next((list(row) for row in rows if isinstance(row, Mapping) and row), [])
+    width = max((len(row) for row in rows if isinstance(row, (list, Mapping))), default=0)
+    if len(rows) * width > most:
+        raise MotionFormatError(
+            f"{len(rows)} frames of {width} points are too many for the size of the file", path=path
+        )
     try:
         if labels:
             empty = [np.nan] * 3

@@ -30,6 +30,7 @@ from motionloom.motion.positions.layouts import (
 )
 from motionloom.motion.positions.solver import solve_positions
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.segment import plausible_rate
 
 Array = NDArray[np.float64]
 
@@ -79,6 +80,10 @@ def solved(
     if rate is None:
         rate = _ASSUMED_RATE
         warnings.append(f"the file states no rate; {rate:g} fps are assumed. Set fps to change it")
+    try:
+        plausible_rate(rate)
+    except InvalidInput as error:
+        raise MotionFormatError(f"{error}; set the rate with fps", path=path) from None
     placed = rot.rotate(rotation_to_y_up(axis), positions * scale.meters)
     quiet = {None: QUIET, True: 0.0, False: np.inf}[smooth]
     clean = denoise_positions(placed, fps=rate, confidence=confidence, quiet=quiet)

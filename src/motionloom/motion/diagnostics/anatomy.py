@@ -71,11 +71,11 @@ def _ranges() -> tuple[JointRange, ...]:
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
         ranges += [
             JointRange(
-                f"{side}_hip", f"{side}_knee", _DOWN, np.pi, np.pi, _LEFT, -20 * degrees
+                f"{side}_hip", f"{side}_knee", _DOWN, np.pi, np.pi, _LEFT, -30 * degrees
             ),
             JointRange(
                 f"{side}_shoulder", f"{side}_elbow", sign * _LEFT, np.pi, np.pi, -sign * _UP,
-                -25 * degrees,
+                -30 * degrees,
             ),
             JointRange(f"{side}_elbow", f"{side}_wrist", sign * _LEFT, 115 * degrees),
         ]  # fmt: skip

@@ -42,6 +42,7 @@ _FACTORS = (2.0, 3.0, 4.0)  # factors by which a stated rate may be too high
 _SPLAYED = 0.8
 _LEG = ("hip", "knee", "ankle", "foot")
 _SLIP_LIMIT = 0.07  # meters per contact; 2 % of the takes that set it slide farther
+_GRAVE = 0.1  # share of the frames with a joint beyond its range
 _FLOATING = 0.175  # meters; a body that is higher above the floor is an error
 Array = NDArray[np.float64]
 _LONGEST_FLIP = 0.2  # seconds; a longer flip hides too much motion to interpolate
@@ -98,6 +99,31 @@ def find_issues(motion: Motion, *, measured: Measurements | None = None) -> tupl
     issues = [issue for check in _CHECKS for issue in [check(measured)] if issue is not None]
     rank = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted(issues, key=lambda issue: rank[issue.severity]))
+
+
+def grave_fault(motion: Motion) -> str | None:
+    """Return the fault for which a take is not used in graphs, dances and controllers, or None.
+
+    These are swapped sides, jitter, and joints beyond their range in more than a tenth of the
+    frames, such as a head that is upside down.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> grave_fault(ml.demo.clip("walk"))
+    """
+    measured = Measurements(motion)
+    if not len(motion) or not np.isfinite(motion.rotations).all():
+        return None  # other checks report it
+    for check in (_sides, _jitter, _range):
+        issue = check(measured)
+        if issue is not None and (check is not _range or _range_share(measured) > _GRAVE):
+            return f"{issue.message}: repair it with motionloom clean"
+    return None
+
+
+def _range_share(measured: Measurements) -> float:
+    return float(np.mean(np.logical_or.reduce(list(measured.beyond_range.values()))))
 
 
 # --- the checks ---------------------------------------------------------------------------
@@ -345,7 +371,7 @@ def _range(measured: Measurements) -> Issue | None:
     beyond = measured.beyond_range
     if not beyond:
         return None
-    share = 100.0 * float(np.mean(np.logical_or.reduce(list(beyond.values()))))
+    share = 100.0 * _range_share(measured)
     return Issue(
         "range",
         "warning",

@@ -50,6 +50,7 @@ _NOISE = 0.0025
 # A ground that drifts, in meters over the take. On stairs, the ground changes between contacts but
 # not during them. The two agree within these factors for a drift.
 _DRIFT, _DRIFTS_ALIKE = 0.10, (0.4, 2.5)
+_LONG_STANCES = 5.0  # seconds in contact that show a drift if there are few contacts
 _DRIFT_UNEXPLAINED = 0.3  # share of the variance of the levels that a steady drift does not explain
 # Drift over the floor in m/s, mean and median over stances, and in standard errors. Feet that roll
 # move by 2 to 4 cm/s.
@@ -193,6 +194,8 @@ class Measurements:
         seconds = len(self.motion) / self.motion.fps
         during = self.stances.median(1) * seconds
         line, unexplained = self.stances.slope(self.motion.fps)
+        if line is None and self.stances.rows[:, 6].sum() < _LONG_STANCES * self.motion.fps:
+            return None
         between = during if line is None else line * seconds
         if abs(between) < _DRIFT or not _DRIFTS_ALIKE[0] < during / between < _DRIFTS_ALIKE[1]:
             return None

@@ -17,8 +17,9 @@ def candidates(motion: Motion) -> list[Motion]:
     --------
     >>> import motionloom as ml
     >>> walk = ml.demo.clip("walk")
-    >>> [other.skeleton.names[k] for other in candidates(walk) for k in (1, 2)]
-    ['RightUpLeg', 'RightLeg', 'LeftUpLeg', 'LeftLeg']
+    >>> hip = walk.skeleton.joint("LeftUpLeg")
+    >>> [other.skeleton.names[hip] for other in candidates(walk)]
+    ['RightUpLeg', 'LeftUpLeg']
     """
     try:
         twin = twin_joints(motion.skeleton)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from shutil import which
 from typing import Annotated, Any
 
 from motionloom.cli.command import Argument, Option
@@ -39,13 +41,14 @@ def demo(
     if json:
         print_json(left)
         return
+    ours = _command()
     print(f"\nOpen {left['index']} in a browser, or browse the library interactively:\n")
-    print(f"  motionloom studio {tour.place}")
+    print(f"  {ours} studio {tour.place}")
     print("\nThen try, with your own files:\n")
-    print(f"  motionloom info {tour.takes / 'walk_p0.bvh'}")
-    print("  motionloom import takes.loom PATH/TO/YOUR/TAKES --labels folder")
-    print("  motionloom sheet takes.loom -o takes.html")
-    print("  motionloom search takes.loom NAME:1.5s-3s --sheet found.html")
+    print(f"  {ours} info {tour.takes / 'walk_p0.bvh'}")
+    print(f"  {ours} import takes.loom PATH/TO/YOUR/TAKES --labels folder")
+    print(f"  {ours} sheet takes.loom -o takes.html")
+    print(f"  {ours} search takes.loom NAME:1.5s-3s --sheet found.html")
     print("\nor in Python:\n")
     print("  import motionloom as ml")
     print(f"  lib = ml.Library({str(tour.place)!r})")
@@ -77,3 +80,11 @@ def warm_up(
         print_json({"kernels": len(lines), "folder": str(cache_folder())})
     else:
         remark(f"{counted(len(lines), 'kernel')} in {cache_folder()}")
+
+
+def _command() -> str:
+    """Return the command to type: its path if it is not on the search path, as in make demo."""
+    started = Path(sys.argv[0])
+    if which("motionloom") is None and started.stem == "motionloom" and started.is_file():
+        return str(started)
+    return "motionloom"
