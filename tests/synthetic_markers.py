@@ -56,9 +56,9 @@ SETS = {
     " shank *.Shank ankle *.Ankle ankle_in *.Ankle.Medial heel *.Heel toe *.Toe acromion *.Shoulder"
     " elbow *.Elbow wrist *.Wrist top_head Top.Head nose Front.Head rear_head Rear.Head",
     "Rizzoli": "asis *_IAS psis *_IPS knee *_FLE knee_in *_FME ankle *_FAL ankle_in *_TAM"
-    " heel *_FCC great_toe *_FM1 toe *_FM2 little_toe *_FM5 acromion *_SAE elbow *_HLE elbow_in *_HME"
-    " thumb_side *_RSP pinky_side *_USP hand *_HM2 c7 CV7 t10 TV10 clavicle SJN sternum SXS"
-    " front_head *_HEAD back_head *_HEADB",
+    " heel *_FCC great_toe *_FM1 toe *_FM2 little_toe *_FM5 acromion *_SAE elbow *_HLE"
+    " elbow_in *_HME thumb_side *_RSP pinky_side *_USP hand *_HM2 c7 CV7 t10 TV10 clavicle SJN"
+    " sternum SXS front_head *_HEAD back_head *_HEADB",
     "OpenSim": "asis *ASI psis *PSI knee *LFC knee_in *MFC ankle *LMAL ankle_in *MMAL heel *CAL"
     " toe *TOE little_toe *MT5 acromion *ACR elbow *LEL elbow_in *MEL thumb_side *FAradius"
     " pinky_side *FAulna c7 C7 clavicle CLAV",

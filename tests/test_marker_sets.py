@@ -85,13 +85,15 @@ def test_the_gap_of_a_rigid_part_follows_the_other_markers(walk):
     hidden = points.copy()
     hidden[5:50, full.labels.index("RASI")] = np.nan  # 1.5 s
     hidden[5:50, full.labels.index("LFHD")] = 0.0  # a gap in some files
-    found = marker_set(full.labels)
-    paths = [joint_centers(found, p, fps=30.0, meters=1.0).landmarks for p in (points, hidden)]
+    body_markers = marker_set(full.labels)
+    paths = [
+        joint_centers(body_markers, p, fps=30.0, meters=1.0).landmarks for p in (points, hidden)
+    ]
     for landmark in ("right_hip", "left_ear"):
         assert np.abs(paths[0][landmark] - paths[1][landmark]).max() < 0.002
 
 
-def test_a_hinge_has_its_center_beside_a_lateral_marker(walk):
+def test_a_hinge_has_its_center_next_to_a_lateral_marker(walk):
     """A leg with a known axis bends from straight to a right angle."""
     labels = list(markers(walk, "Plug-in Gait").labels)
     points = np.zeros((60, len(labels), 3))
@@ -166,7 +168,7 @@ def test_several_people_and_a_prop(walk, tmp_path):
     lib.add(tmp_path)
     assert lib.names == ("pair.c3d/Ann", "pair.c3d/Bob")
     check(ml.load(f"{path}/Bob"), walk.mirror())
-    assert any("Stick are no body" in text for text in ml.load(path).origin.warnings)
+    assert any("Stick do not form a body" in text for text in ml.load(path).origin.warnings)
 
 
 def test_markers_of_a_part_of_the_body_stay_markers(walk, tmp_path):

@@ -84,8 +84,8 @@ def holds_joints(path: Path) -> bool:
 
 def _whole(labels: Sequence[str]) -> MarkerSet | None:
     """Return the marker set of labels if it covers the whole body."""
-    found = marker_set(labels)
-    return None if found is None or found.missing else found
+    body_markers = marker_set(labels)
+    return None if body_markers is None or body_markers.missing else body_markers
 
 
 def _module(path: Path) -> Any:
@@ -115,10 +115,10 @@ def _people(path: Path, layout: Any, **options: Any) -> list[Points]:
         )  # fmt: skip
         if own is not None and set(own.points) <= set(bare):
             people.append(points)
-        elif (found := _whole(bare)) is not None and (
-            "left_asis" in found.places or labeled_layout(bare) is None
-        ):  # with markers on the pelvis, "L.Thigh" is no joint
-            people.append(_with_centers(points, found, path))
+        elif (body_markers := _whole(bare)) is not None and (
+            "left_asis" in body_markers.places or labeled_layout(bare) is None
+        ):  # with markers on the pelvis, "L.Thigh" is not a joint
+            people.append(_with_centers(points, body_markers, path))
         elif labeled_layout(bare) is not None:
             people.append(points)
         else:
@@ -135,7 +135,9 @@ def _people(path: Path, layout: Any, **options: Any) -> list[Points]:
             path=path,
         )
     if any(others):
-        skipped = f"the markers of {', '.join(filter(None, others))} are no body and were skipped"
+        skipped = (
+            f"the markers of {', '.join(filter(None, others))} do not form a body and were skipped"
+        )
         people[0] = replace(people[0], warnings=(*people[0].warnings, skipped))
     several = len(people) > 1
     return [
@@ -143,12 +145,11 @@ def _people(path: Path, layout: Any, **options: Any) -> list[Points]:
     ]
 
 
-def _with_centers(points: Points, found: MarkerSet, path: Path) -> Points:
+def _with_centers(points: Points, body_markers: MarkerSet, path: Path) -> Points:
     """Return the joint centers of the markers of a whole body."""
     try:
-        body = joint_centers(
-            found, points.positions, fps=points.fps or _FPS, meters=1.0 if points.origin else None
-        )
+        meters = 1.0 if points.origin else None
+        body = joint_centers(body_markers, points.positions, fps=points.fps or _FPS, meters=meters)
     except ValueError as error:
         raise MotionFormatError(
             f"the markers of {error} are visible in less than 5 % of the frames; the body cannot "
@@ -156,14 +157,14 @@ def _with_centers(points: Points, found: MarkerSet, path: Path) -> Points:
             path=path,
         ) from None
     count = points.positions.shape[1]
-    warning = f"the joints were estimated from {found.name} markers"
+    warning = f"the joints were estimated from {body_markers.name} markers"
     if body.guesses:
         joints = ", ".join(body.guesses)
         warning += f". Guesses, because markers lie on one side of the joint only: {joints}"
     centers: NDArray[np.float64] = np.stack(list(body.landmarks.values()), axis=1)
     return replace(
         points, positions=centers, labels=tuple(body.landmarks), soles=_SOLES,
-        evidence=f"{found.name}: joint centers from {found.used} of {count} markers",
+        evidence=f"{body_markers.name}: joint centers from {body_markers.used} of {count} markers",
         repairs=body.repairs,
         warnings=(warning,),
     )  # fmt: skip

@@ -5,9 +5,9 @@ from the markers around it:
 
 - *Hips* by a regression from the pelvis markers [1]_.
 - *Knees and elbows* in the middle of a medial and a lateral marker. With a lateral marker only, the
-  center is beside it on the hinge axis, which is perpendicular to the plane of the limb, as in the
-  conventional gait model [2]_; see `_beside`.
-- *Ankles* in the middle of the malleoli, or beside the lateral one, parallel to the knee axis.
+  center is next to it on the hinge axis, which is perpendicular to the plane of the limb, as in the
+  conventional gait model [2]_; see `_next_to`.
+- *Ankles* in the middle of the malleoli, or next to the lateral one, parallel to the knee axis.
 - *Shoulders* below the acromion, by 17 % of the distance between the shoulders [3]_.
 - *Wrists* in the middle of the wrist markers.
 
@@ -15,8 +15,7 @@ Joint centers that the file contains (``LHJC``, or ``LFEP`` of Plug-in Gait) are
 
 References
 ----------
-.. [1] M. E. Harrington et al. Prediction of the hip joint centre in adults, children, and patients
-   with cerebral palsy based on magnetic resonance imaging. J. Biomechanics 40(3), 2007.
+.. [1] M. E. Harrington et al. J. Biomechanics 40(3), pages 595-602, 2007.
 .. [2] R. B. Davis et al. A gait analysis data collection and reduction technique. Human Movement
    Science 10(5), 1991.
 .. [3] G. Rab et al. A method for determination of upper extremity kinematics. Gait & Posture 15(2),
@@ -52,13 +51,15 @@ _SETS = {
     "*ACROMIUM,*ACROMION elbow:*ELBOW,*ELBOWLAT,*LATELBOW elbow_in:*ELBOWMEDIAL,*ELBOWMED,*MEDELBOW"
     " wrist:*WRIST thumb_side:*WRISTRADIUS,*RADIUS,*WRISTMEDIAL,*WRISTMED"
     " pinky_side:*WRISTULNA,*ULNA,*WRISTLATERAL,*WRISTLAT hand:*HAND,*FINGER"
-    " top_head:TOPHEAD,HEADTOP nose:FRONTHEAD,HEADFRONT rear_head:REARHEAD,BACKHEAD,HEADREAR sternum:STERNUM",
+    " top_head:TOPHEAD,HEADTOP nose:FRONTHEAD,HEADFRONT rear_head:REARHEAD,BACKHEAD,HEADREAR"
+    " sternum:STERNUM",
     "Rizzoli": "asis:*ASIS,*IAS psis:*PSIS,*IPS knee:*LE,*FLE knee_in:*ME,*FME ankle:*LM,*FAL"
     " ankle_in:*MM,*TAM heel:*CA,*FCC toe:*SM,*FM2 great_toe:*FM,*FM1 little_toe:*VM,*FM5"
     " acromion:*A,*AC,*SAE,*SIA,*CAJ elbow:*HLE elbow_in:*HME thumb_side:*RSP,*RS"
     " pinky_side:*USP,*US hand:*HM2,*HM3 c7:C7,CV7 t10:T10,TV10 clavicle:IJ,SJN sternum:PX,SXS",
     "OpenSim": "knee:*LFC knee_in:*MFC ankle:*LMAL ankle_in:*MMAL heel:*CAL toe:*TOE"
-    " little_toe:*MT5 acromion:*ACR elbow:*LEL elbow_in:*MEL thumb_side:*FARADIUS pinky_side:*FAULNA",
+    " little_toe:*MT5 acromion:*ACR elbow:*LEL elbow_in:*MEL thumb_side:*FARADIUS"
+    " pinky_side:*FAULNA",
     "OptiTrack": "asis:WAIST*FRONT psis:WAIST*BACK knee:*KNEEOUT knee_in:*KNEEIN ankle:*ANKLEOUT"
     " ankle_in:*ANKLEIN heel:*HEEL great_toe:*TOEIN little_toe:*TOEOUT acromion:*SHOULDERTOP"
     " elbow:*ELBOWOUT elbow_in:*ELBOWIN thumb_side:*WRISTIN pinky_side:*WRISTOUT"
@@ -154,9 +155,9 @@ def marker_set(labels: Sequence[str]) -> MarkerSet | None:
             centers.setdefault(f"{_SIDES[label[0]]}_{_SEGMENTS[label[1:]]}", column)
     if len(places) + len(centers) < 7:
         return None
-    found = frozenset(bare)
-    name = max(_LABELS, key=lambda each: len(_LABELS[each] & found))
-    if name == "Plug-in Gait" and {"LFWT", "RFWT"} <= found:
+    own = frozenset(bare)
+    name = max(_LABELS, key=lambda each: len(_LABELS[each] & own))
+    if name == "Plug-in Gait" and {"LFWT", "RFWT"} <= own:
         name = "CMU"
     return MarkerSet(name, places, centers, _missing(places, centers))
 
@@ -190,7 +191,7 @@ class JointCenters:
 
 
 def joint_centers(
-    found: MarkerSet, markers: Array, *, fps: float, meters: float | None = None
+    body_markers: MarkerSet, markers: Array, *, fps: float, meters: float | None = None
 ) -> JointCenters:
     """Return the joint centers of markers (T, M, 3) in which gaps are NaN.
 
@@ -204,8 +205,8 @@ def joint_centers(
     # Some programs write gaps as zeros. A marker on a body is never exactly at the origin.
     markers = np.where((markers == 0.0).all(axis=2, keepdims=True), np.nan, markers)
     shown = np.isfinite(markers).all(axis=2).mean(axis=0) >= _LEAST
-    places = {key: column for key, column in found.places.items() if shown[column]}
-    centers = {key: column for key, column in found.centers.items() if shown[column]}
+    places = {key: column for key, column in body_markers.places.items() if shown[column]}
+    centers = {key: column for key, column in body_markers.centers.items() if shown[column]}
     missing = _missing(places, centers)
     if missing:
         raise ValueError(", ".join(missing))
@@ -220,7 +221,7 @@ def joint_centers(
         {key: filled[:, number] for key, number in index.items()},
         {key: filled[:, seen[column]] for key, column in centers.items()},
         [],
-        found.name in ("Plug-in Gait", "CMU"),
+        body_markers.name in ("Plug-in Gait", "CMU"),
     )
     landmarks = {key: path / meters for key, path in body.solve().items()}
     return JointCenters(landmarks, tuple(dict.fromkeys(body.guesses)), repairs)
@@ -378,7 +379,7 @@ class _Body:
                 outward = at[knee] - at[f"{knee}_in"] if f"{knee}_in" in at and knee in at else None
             else:
                 across = sign * (joints["right_hip"] - joints["left_hip"])
-                center, outward = _beside(hip, at[knee], there, _KNEE, sign, across)
+                center, outward = _next_to(hip, at[knee], there, _KNEE, sign, across)
             assert center is not None
             if ankle in joints:
                 break
@@ -411,7 +412,7 @@ class _Body:
             else:
                 shoulder, there = joints[f"{side}_shoulder"], joints[wrist]
                 for _ in range(_ROUNDS if f"{side}_thumb_side" in at else 1):
-                    center, axis = _beside(shoulder, at[elbow], there, _ELBOW, -sign)
+                    center, axis = _next_to(shoulder, at[elbow], there, _ELBOW, -sign)
                     if self.bars and len(ends) == 2 and ends[1] in at:
                         across = at[ends[0]] - at[ends[1]]
                         dorsal = sign * _unit(rot.cross(joints[wrist] - center, across))
@@ -421,44 +422,44 @@ class _Body:
                 self._guess(elbow)
 
     def _others(self) -> dict[str, Array]:
-        """Return landmarks that are no joints of limbs: feet, hands, trunk and head."""
-        at, found = self.at, {}
+        """Return landmarks other than the joints of the limbs: feet, hands, trunk and head."""
+        at, others = self.at, {}
         for side in _SIDES.values():
             balls = [f"{side}_great_toe", f"{side}_little_toe"]
             if f"{side}_toe" in at:
-                found[f"{side}_foot"] = at[f"{side}_toe"]
+                others[f"{side}_foot"] = at[f"{side}_toe"]
             elif all(key in at for key in balls):
-                found[f"{side}_foot"] = 0.5 * (at[balls[0]] + at[balls[1]])
+                others[f"{side}_foot"] = 0.5 * (at[balls[0]] + at[balls[1]])
             if f"{side}_heel" in at:
-                found[f"{side}_heel"] = at[f"{side}_heel"]
+                others[f"{side}_heel"] = at[f"{side}_heel"]
             if f"{side}_hand" in at:
-                found[f"{side}_hand"] = at[f"{side}_hand"]
+                others[f"{side}_hand"] = at[f"{side}_hand"]
             if f"{side}_thumb_side" in at and f"{side}_hand" in at:
-                found[f"{side}_thumb"] = at[f"{side}_thumb_side"]
+                others[f"{side}_thumb"] = at[f"{side}_thumb_side"]
         if {"c7", "clavicle"} <= at.keys():
-            found["neck"] = 0.5 * (at["c7"] + at["clavicle"])
+            others["neck"] = 0.5 * (at["c7"] + at["clavicle"])
         if {"t10", "sternum"} <= at.keys():
-            found["spine"] = 0.5 * (at["t10"] + at["sternum"])
+            others["spine"] = 0.5 * (at["t10"] + at["sternum"])
         bands = [f"{side}_{end}_head" for end in ("front", "back") for side in _SIDES.values()]
         if all(key in at for key in bands):
             front, back = (0.5 * (at[a] + at[b]) for a, b in (bands[:2], bands[2:]))
-            found["head"], found["nose"] = 0.5 * (front + back), front
+            others["head"], others["nose"] = 0.5 * (front + back), front
             above = _unit(rot.cross(front - back, at[bands[0]] - at[bands[1]]))
-            found["head_top"] = found["head"] + _CROWN * _apart(front, back) * above
+            others["head_top"] = others["head"] + _CROWN * _apart(front, back) * above
             for side in _SIDES.values():
-                found[f"{side}_ear"] = 0.5 * (at[f"{side}_front_head"] + at[f"{side}_back_head"])
+                others[f"{side}_ear"] = 0.5 * (at[f"{side}_front_head"] + at[f"{side}_back_head"])
         elif "nose" in at and "rear_head" in at and "top_head" in at:
-            found["head"] = 0.5 * (at["nose"] + at["rear_head"])
-            found["nose"], found["head_top"] = at["nose"], at["top_head"]
+            others["head"] = 0.5 * (at["nose"] + at["rear_head"])
+            others["nose"], others["head_top"] = at["nose"], at["top_head"]
         elif "top_head" in at:
-            found["head_top"] = at["top_head"]
-        return found
+            others["head_top"] = at["top_head"]
+        return others
 
 
-def _beside(
+def _next_to(
     start: Array, marker: Array, end: Array, share: float, sign: float, outward: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return the center (T, 3) of a hinge from a marker beside it, and the outward hinge axis.
+    """Return the center (T, 3) of a hinge from a marker next to it, and the outward hinge axis.
 
     The axis is perpendicular to the plane of the limb, which contains `start`, `end` and the
     center. Let ``q`` lead from the line between `start` and `end` to the marker. The marker lies at
