@@ -21,12 +21,14 @@ from fuzz.mutations import mutated_file
 from motionloom.dance.transitions.movement_graph import load_graph
 from motionloom.errors import MotionloomError
 from motionloom.formats import FORMATS, load_takes
+from motionloom.formats.positions import marker_joints
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion_graph import GraphSettings
 from motionloom.store import history
 from motionloom.store.artifacts.folders import write_checks
 from motionloom.store.catalogue import Catalogue
 
+_SEVERAL = ("pair", "avatar", "duet", "people", "results")  # files with several takes
 ALLOWED = (MotionloomError, FileNotFoundError)
 CHILDREN = (".fbx", ".usd", ".usda", ".usdc")  # are read in a process of its own, which takes long
 _SMALL: dict[str, dict[str, Any]] = {
@@ -141,7 +143,10 @@ def seed_files(folder: Path) -> list[Path]:
     frames = (f"{n}\nroot 0 17 {n} 0 {n} 0\nthigh {n} 0 0\nshin 0 {n}\n" for n in range(1, 20))
     (folder / "leg.amc").write_text(":FULLY-SPECIFIED\n:DEGREES\n" + "".join(frames))
     made += [folder / "leg.asf", folder / "leg.amc"]
+    made += _joint_files(walk, folder)
     texts = {
+        "layout.toml": 'points = 17\nunit = "m"\n[landmarks]\nhips = [11, 12]\nleft_hip = 11\n',
+        "layout.json": '{"points": ["a", "b"], "landmarks": {"left_hip": "a", "hips": [0, 1]}}',
         "weights.json": '[["a", "b", 1.0], ["b", "c", 0.5]]',
         "rules.json": '[{"from": "a", "to": "b", "likelihood": 0.5}, {"rename": {"a": "c"}}]',
         "graph.json": '{"nodes": [{"name": "a", "movements": [0], "start": 1.0}, {"name": "b", '
@@ -183,6 +188,35 @@ def seed_files(folder: Path) -> list[Path]:
     return made
 
 
+def _joint_files(walk: ml.Motion, folder: Path) -> list[Path]:
+    """Small files with the positions of joints, one for each form that is read."""
+    sides = [f"{s}_{p}" for p in ("shoulder", "elbow", "wrist", "hip", "knee", "ankle")
+             for s in ("left", "right")]  # fmt: skip
+    coco = np.repeat(walk.role_positions(["head", *sides]), [5, *[1] * 12], axis=1)
+    joints = walk.role_positions(["hips", "spine", *sides])[:, np.arange(22) % 14]
+    made = [walk.save(folder / "features.npy", layout="humanml3d-263")]
+    arrays = {
+        "points": coco,
+        "people": np.stack([coco, coco + 1.0], axis=1),
+        "sample": joints.transpose(1, 2, 0),
+    }
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array.astype(np.float32))
+        made.append(folder / f"{name}.npy")
+    samples = {"motion": np.stack([joints] * 2).transpose(0, 2, 3, 1), "text": ["a", "b"],
+               "lengths": np.array([40, 30]), "num_samples": 2}  # fmt: skip
+    np.save(folder / "results.npy", np.array(samples, dtype=object), allow_pickle=True)
+    np.savez_compressed(folder / "points.npz", positions=coco, fps=30.0)
+    content = {"fps": 30, "positions": coco[:12].round(3).tolist()}
+    (folder / "points.json").write_text(json.dumps(content))
+    rows = [f"{t},{name},{x:.3f},{y:.3f},{z:.3f}" for t, frame in enumerate(coco[:12])
+            for name, (x, y, z) in zip(["nose", *"abcd", *sides], frame, strict=True)]  # fmt: skip
+    (folder / "joints.csv").write_text("\n".join(["frame,keypoint,x,y,z", *rows]))
+    made += [folder / name for name in ("results.npy", "points.npz", "points.json", "joints.csv")]
+    made += [walk.save(folder / f"joints{suffix}") for suffix in (".trc", ".c3d")]
+    return made
+
+
 def read_content(
     chosen: Path, content: bytes, scratch: Path, library: ml.Library, rng: random.Random
 ) -> None:
@@ -209,12 +243,14 @@ def read_file(path: Path, library: ml.Library, rng: random.Random) -> None:
         return
     path = path.with_suffix(".amc") if path.suffix == ".asf" else path
     read = importlib.import_module(FORMATS[path.suffix].module).read
+    if path.stem == "joints":
+        read = marker_joints.read
     try:
         loaded = read(path)
         if isinstance(loaded, ml.Motion):
             loaded = hips_as_root(loaded)
             np.asarray(loaded.rotations).sum() + loaded.positions().sum()
-        if isinstance(loaded, ml.Motion) and path.stem in ("pair", "avatar", "duet"):
+        if isinstance(loaded, ml.Motion) and path.stem in _SEVERAL:
             for _, take in load_takes(path):
                 if isinstance(take, MotionloomError):
                     _look_through(take)
@@ -236,6 +272,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     from motionloom.features.joint_weights import load_weights, read_tags
     from motionloom.formats.robot import load_robot
     from motionloom.library import evaluate_sentences, load_music
+    from motionloom.motion.positions.layouts import layout_named
     from motionloom.motion.roles.assignment import load_role_map
     from motionloom.motion_graph.mogra import read_mogra
     from motionloom.motion_graph.settings import WalkSettings
@@ -270,6 +307,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
         "rules": rules,
         "graph": lambda path: (read_mogra if path.suffix == ".mogra" else load_graph)(path),
         "roles": load_role_map,
+        "layout": layout_named,
         "crowd": load_crowd_settings,
         "tune": load_music,
         "labels": labeled.labels.read,

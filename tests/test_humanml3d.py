@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from commands import invoked
 from naive import humanml3d as naive
-from reduced import reduced
 
 import motionloom as ml
+from benchmarks.reduced import reduced
 from motionloom.cli.command import command
 from motionloom.cli.library.convert import convert
 from motionloom.errors import InvalidInput, MotionFormatError
@@ -109,6 +109,15 @@ def test_archives_may_hold_positions(walk, tmp_path):
     motion = ml.load(tmp_path / "a.npz")
     assert motion.fps == 60.0
     assert np.abs(motion.role_positions(NEEDED) - walk.role_positions(NEEDED)).max() < 1e-3
+
+
+def test_an_archive_with_a_bad_rate_is_refused(walk, tmp_path):
+    np.savez(tmp_path / "a.npz", positions=reduced(walk, "coco"), fps=np.zeros(0))
+    with pytest.raises(MotionFormatError, match="the rate must be a single number|no poses"):
+        ml.load(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", positions=reduced(walk, "coco"), fps=1e9)
+    with pytest.raises(MotionFormatError, match="set the rate with fps"):
+        ml.load(tmp_path / "b.npz")
 
 
 # --- TRC ----------------------------------------------------------------------------------

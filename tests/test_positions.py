@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from reduced import corrupted, reduced, rotation_error
 
 import motionloom as ml
+from benchmarks.reduced import corrupted, reduced, rotation_error
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.positions.layouts import (

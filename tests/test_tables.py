@@ -120,7 +120,7 @@ def test_reports_invalid_input(motion, tmp_path):
 
 @pytest.mark.parametrize("columns", [3000, 30_000])
 def test_empty_lines_do_not_reserve_space(tmp_path, columns):
-    """A table of 60 kB with many columns and empty lines reserved 7 GB."""
+    """A table of 33 kB with many columns and empty lines reserved 0.7 GB."""
     import tracemalloc
 
     path = tmp_path / "a.csv"

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.motion.smoothing import gaussian_smooth, running_maximum
 
 Array = NDArray[np.float64]
 
@@ -48,6 +48,7 @@ _ROUNDS = 12  # of expectation maximization; the paths change by less than 0.1 m
 _FREEDOM = 4.0  # degrees of freedom of the Student t distribution
 _WIDTH = 0.1  # seconds over which the variance of the motion is averaged
 _SPIKE = 0.06  # meters; a smaller deviation in a path without noise may be a real impact
+_STEPS = 2.0  # steps from frame to frame; a spike in a path without noise is farther away
 _OUTLIER = 0.15  # weight below which an observation is reported as an outlier
 _DAMPING = 0.25  # seconds after which the velocity in a gap has decayed
 _LEAST_CONFIDENCE = 0.05
@@ -191,13 +192,19 @@ def _denoised(
     outliers = seen & (weights < _OUTLIER)
     if smoothed:
         return smooth, outliers
-    outliers &= away > _SPIKE
+    outliers &= away > np.maximum(_SPIKE, _STEPS * _local_step(smooth))
     kept = seen & ~outliers
     if kept.all():
         return path.copy(), outliers
     # Only gaps and spikes are replaced, by a path through the observations around them.
     smooth, _ = _most_likely_path(path, np.where(kept, trust, 0.0), fps, 1e-4, heavy_tails=False)
     return np.where(kept[:, None], path, smooth), outliers
+
+
+def _local_step(path: Array) -> Array:
+    """Return the largest step of a path (T, 3) within two frames of each frame, shape (T,)."""
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    return running_maximum(np.concatenate([steps[:1], steps]), 5)
 
 
 def _most_likely_path(
@@ -221,7 +228,7 @@ def _most_likely_path(
             weights = trust * (_FREEDOM + 3.0) / (_FREEDOM + squared)
         energy = (np.diff(smooth, n=2, axis=0) ** 2).mean(axis=1)
         # Differences within gaps say nothing about the variance of the motion.
-        width = _WIDTH * fps
+        width = min(_WIDTH * fps, len(path))
         mean = gaussian_smooth(energy * shared, width) / gaussian_smooth(shared, width)
         change = np.maximum(mean + _uncertainty(change, variance), _LEAST_CHANGE * variance)
     return smooth, weights / np.where(seen, trust, 1.0)

@@ -74,6 +74,12 @@ class Points:
         Unit and up axis, if the file states them.
     origin : Origin, optional
         Origin of markers, which were already converted to meters and y up.
+    evidence : str
+        How the points were recognized; empty if it is left to `solved`.
+    repairs, warnings : tuple of str
+        Repairs made before, and warnings.
+    soles : float
+        Height of the points on the feet above the soles, in meters.
     """
 
     positions: Array
@@ -86,6 +92,10 @@ class Points:
     unit: str | None = None
     up: str | None = None
     origin: Origin | None = None
+    evidence: str = ""
+    repairs: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    soles: float = 0.0
 
 
 def points_in(path: Path) -> list[Points]:
@@ -167,18 +177,18 @@ def recordings(content: Mapping[str, Any], path: Path) -> list[Points]:
     values, key = _chosen(content, path)
     _check_size(values.shape, path)
     rate = next((content[name] for name in _RATES if name in content), None)
-    fps = None if rate is None else float(np.asarray(rate, np.float64).reshape(-1)[0])
+    fps = None if rate is None else _single_number(rate, path)
     names = next((content[name] for name in _NAMES if name in content), None)
     labels = None if names is None else tuple(str(name)[:80] for name in np.asarray(names).ravel())
     trust = next((content[name] for name in _CONFIDENCES if name in content), None)
-    lengths = np.asarray(content["lengths"]).ravel() if "lengths" in content else None
+    lengths = np.asarray(content.get("lengths", ())).ravel()
     captions = content.get("text", content.get("captions"))
     takes = _split(values, path)
     if labels is not None and labels and len(labels) != takes[0].positions.shape[1]:
         labels = None
     result = []
     for number, take in enumerate(takes):
-        if lengths is not None and len(lengths) == len(takes):
+        if lengths.dtype.kind in "iu" and len(lengths) == len(takes):
             take = _cut(take, int(lengths[number]))
         confidence = take.confidence
         if trust is not None and np.shape(trust) == take.positions.shape[:2]:
@@ -191,6 +201,13 @@ def recordings(content: Mapping[str, Any], path: Path) -> list[Points]:
             replace(take, labels=labels, confidence=confidence, name=name, fps=fps or take.fps)
         )
     return result
+
+
+def _single_number(value: Any, path: Path) -> float:
+    number = np.asarray(value)
+    if number.dtype.kind not in "fiu" or number.size != 1:
+        raise MotionFormatError(f"the rate must be a single number; got {value!r:.60}", path=path)
+    return float(number.reshape(-1)[0])
 
 
 def _cut(take: Points, length: int) -> Points:
