@@ -18,9 +18,9 @@ since spine and collar bones bend in between. Most layouts do not show these joi
 links becomes two bones with a joint between them that bends as much as the distance requires.
 Thus all points are reached although every bone has a constant length.
 
-In many layouts, spine and neck are not straight when a person stands upright: in SMPL, the head is
-38 degrees in front of the neck. Their bones therefore rest in their usual direction, the median over
-the take relative to hips and chest, so that an upright person has no rotations there.
+In many layouts, spine and neck are not straight when a person stands upright: in SMPL, the head
+is 38 degrees in front of the neck. Their bones therefore rest in their usual direction, the median
+over the take relative to hips and chest, so that an upright person has no rotations there.
 """
 
 from __future__ import annotations
