@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from game_rigs import KAYKIT, QUATERNIUS, rerigged
 from rigs import rig
+from synthetic_markers import markers
 from test_mvnx import subject
 from test_mvnx import written as write_mvnx
 
@@ -109,8 +110,9 @@ def amass(folder):
 
 
 def c3d(folder):
+    """Markers of Plug-in Gait on the skin."""
     for take in originals():
-        take.save(folder / f"{take.name}.c3d")
+        markers(take, "Plug-in Gait").save(folder / f"{take.name}.c3d")
 
 
 def corpus(folder):

@@ -103,7 +103,7 @@ def test_unity_files_are_the_mirror_image_of_the_poses(database, tmp_path):
 
 
 def test_unknown_formats_and_invalid_folders_are_rejected(database, tmp_path):
-    with pytest.raises(InvalidInput, match="one of godot, unity, unreal, glb, .* got 'maya'"):
+    with pytest.raises(InvalidInput, match="one of godot, unity, unreal, web, glb, .* got 'maya'"):
         database.export(tmp_path, "maya")
     with pytest.raises(InvalidInput, match="contain no meshes, so they have no option mesh"):
         database.export(tmp_path, "orangeduck", mesh="low")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
@@ -24,6 +26,16 @@ needs_packages = pytest.mark.skipif(
 @needs_packages
 def test_the_logic_of_the_page():
     assert "passed" in build_page.run_script(ROOT, "test")
+
+
+@needs_packages
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_ten_minutes_of_steering_are_the_same_in_python_and_in_the_browser(tmp_path, monkeypatch):
+    made = [sys.executable, str(ROOT / "studio" / "golden.py"), str(tmp_path), "600"]
+    subprocess.run(made, check=True)
+    monkeypatch.setenv("GOLDEN", str(tmp_path))
+    assert "18000 frames" in build_page.run_script(ROOT, "replay")
 
 
 @needs_packages

@@ -69,7 +69,7 @@ def match(
     to: Annotated[
         str,
         Option(
-            "export: godot, unity, unreal, glb, fbx or orangeduck.",
+            "export: web, godot, unity, unreal, glb, fbx or orangeduck.",
             "--to",
             metavar="ENGINE",
         ),

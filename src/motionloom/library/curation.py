@@ -245,9 +245,9 @@ def _balanced(vectors: Array) -> tuple[list[int], NDArray[np.intp]]:
     Each take is followed by the take that is farthest from all before it, so that rare movements
     come early and similar ones late. The first takes are the centers of the groups.
     """
-    near = vectors.reshape(len(vectors), -1, len(_ROLES), 3).copy()
-    near[:, :, 0, [0, 2]] *= _TRAVEL
-    near = near.reshape(len(vectors), -1)
+    places = vectors.reshape(len(vectors), -1, len(_ROLES), 3).copy()
+    places[:, :, 0, [0, 2]] *= _TRAVEL
+    near = places.reshape(len(vectors), -1)
     order = [int(np.argmin(np.linalg.norm(near - near.mean(axis=0), axis=1)))]
     gaps = np.linalg.norm(near - near[order[0]], axis=1)
     groups = np.zeros(len(near), np.intp)

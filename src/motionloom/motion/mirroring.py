@@ -90,9 +90,9 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
                 twin[index[name]], twin[index[other]] = index[other], index[name]
     fingers = finger_roles(skeleton)
     for role, joint in fingers.items():
-        other = fingers.get("right_" + role.removeprefix("left_"))
-        if role.startswith("left_") and other is not None:
-            twin[joint], twin[other] = other, joint
+        opposite = fingers.get("right_" + role.removeprefix("left_"))
+        if role.startswith("left_") and opposite is not None:
+            twin[joint], twin[opposite] = opposite, joint
     for left, right in _named_twins(skeleton.names):
         if twin[left] == left and twin[right] == right:
             twin[left], twin[right] = right, left

@@ -342,12 +342,13 @@ class MatchingDatabase:
         ----------
         folder : str or Path
             Output folder; it is created if necessary.
-        format : {"godot", "unity", "unreal", "glb", "fbx", "orangeduck"}
+        format : {"godot", "unity", "unreal", "web", "glb", "fbx", "orangeduck"}
             Engines get one file with all takes on one skeleton with a root bone on the floor, a
             manifest of labels, gaits, contacts and events, and instructions. ``"godot"`` writes a
             project with a motion matching player. ``"unity"`` also writes the three files of
-            JLPM22's MotionMatching. ``"orangeduck"`` writes ``database.bin`` and ``features.bin``
-            and needs a database built with ``fps=60``.
+            JLPM22's MotionMatching. ``"web"`` writes a page that plays without a server, and a
+            run-time for games in JavaScript. ``"orangeduck"`` writes ``database.bin`` and
+            ``features.bin`` and needs a database built with ``fps=60``.
         settings : GameSettings, optional
         beats : mapping of str to sequence of float, optional
             Times of the beats of takes, in seconds, for the manifest.

@@ -267,7 +267,7 @@ def _templates(engine: str, folder: Path, facts: Mapping[str, Any]) -> list[Path
         path.parent.mkdir(parents=True, exist_ok=True)
         text = file.read_text(encoding="utf-8")
         if Path(name).suffix in (".md", ".godot", ".import"):
-            plain = {key: _plain(str(value)) for key, value in facts.items()}
+            plain = {key: plain_text(str(value)) for key, value in facts.items()}
             text = Template(text).safe_substitute(plain)
         with atomic_write(path) as scratch:
             scratch.write_text(text, encoding="utf-8")
@@ -275,7 +275,7 @@ def _templates(engine: str, folder: Path, facts: Mapping[str, Any]) -> list[Path
     return written
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return a name for the templates, without characters that end a string or a line there."""
     return "".join(c if c.isprintable() and c not in '"`\\|<>' else "_" for c in text)
 

@@ -1,15 +1,21 @@
-"""Motions from marker files whose points are the joints of a body (C3D, TRC, CSV, Parquet).
+"""Motions from marker files (C3D, TRC, CSV, Parquet).
 
-Labels such as ``RKnee`` or ``left_wrist`` name joints. Labels of several subjects
-(``Anna:LeftArm``) become several people. Other markers need a layout, or `load_markers`.
+Labels such as ``RKnee`` or ``left_wrist`` name joints. Labels of a marker set for the whole body,
+such as Plug-in Gait, give joint centers (see `motionloom.motion.positions.marker_sets`). Labels of
+several subjects (``Anna:LeftArm``) become several people. Other markers need a layout, or
+`load_markers`.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError, MotionloomError
 from motionloom.formats.conventions import started
@@ -19,6 +25,10 @@ from motionloom.formats.positions.solving import solved
 from motionloom.formats.takes import FileTake
 from motionloom.motion import Markers, Motion
 from motionloom.motion.positions.layouts import labeled_layout, layout_named
+from motionloom.motion.positions.marker_sets import MarkerSet, joint_centers, marker_set
+
+_SOLES = 0.04  # meters from the sole to the markers on heel and toes
+_FPS = 30.0  # for gaps in tables without a rate
 
 
 def read(
@@ -60,13 +70,22 @@ def read_takes(
 
 
 def holds_joints(path: Path) -> bool:
-    """Return whether the labels in a marker file name the joints of a body."""
+    """Return whether the labels in a marker file name the joints or the markers of a body."""
     module = _module(path)
     try:
         labels = module.labels_of(path)
     except (MotionloomError, OSError, ValueError, UnicodeDecodeError, IndexError):
         return False
-    return any(labeled_layout(own) is not None for own in _subjects(labels).values())
+    return any(
+        labeled_layout(own) is not None or _whole(own) is not None
+        for own in _subjects(labels).values()
+    )
+
+
+def _whole(labels: Sequence[str]) -> MarkerSet | None:
+    """Return the marker set of labels if it covers the whole body."""
+    body_markers = marker_set(labels)
+    return None if body_markers is None or body_markers.missing else body_markers
 
 
 def _module(path: Path) -> Any:
@@ -87,26 +106,68 @@ def _people(path: Path, layout: Any, **options: Any) -> list[Points]:
         labels, positions, fps = markers.labels, markers.positions, markers.fps
         origin = markers.origin
     own = None if layout is None else layout_named(layout)
-    people = []
+    people, others, lacking = [], [], ""
     for name, columns in _columns(labels).items():
         bare = tuple(labels[column].rpartition(":")[2] for column in columns)
-        if labeled_layout(bare) is None and (own is None or not set(own.points) <= set(bare)):
-            continue
-        people.append((name, bare, columns))
+        points = Points(
+            positions[:, columns], bare, fps=fps, name=name, unit="m" if origin else None,
+            up="y" if origin else None, origin=origin,
+        )  # fmt: skip
+        if own is not None and set(own.points) <= set(bare):
+            people.append(points)
+        elif (body_markers := _whole(bare)) is not None and (
+            "left_asis" in body_markers.places or labeled_layout(bare) is None
+        ):  # with markers on the pelvis, "L.Thigh" is not a joint
+            people.append(_with_centers(points, body_markers, path))
+        elif labeled_layout(bare) is not None:
+            people.append(points)
+        else:
+            others.append(name)
+            partial = marker_set(bare)
+            if partial is not None:
+                lacking = f". {partial.name} markers were recognized, but none for " + (
+                    ", ".join(partial.missing[:6])
+                )
     if not people:
         raise MotionFormatError(
             "the file contains markers without a skeleton; read it with load_markers, or set "
-            "layout to a file that maps joints to markers",
+            f"layout to a file that maps joints to markers{lacking}",
             path=path,
         )
-    return [
-        Points(
-            positions[:, columns], bare, fps=fps, name=name if len(people) > 1 else "",
-            person=len(people) > 1, unit="m" if origin else None, up="y" if origin else None,
-            origin=origin,
+    if any(others):
+        skipped = (
+            f"the markers of {', '.join(filter(None, others))} do not form a body and were skipped"
         )
-        for name, bare, columns in people
-    ]  # fmt: skip
+        people[0] = replace(people[0], warnings=(*people[0].warnings, skipped))
+    several = len(people) > 1
+    return [
+        replace(points, name=points.name if several else "", person=several) for points in people
+    ]
+
+
+def _with_centers(points: Points, body_markers: MarkerSet, path: Path) -> Points:
+    """Return the joint centers of the markers of a whole body."""
+    try:
+        meters = 1.0 if points.origin else None
+        body = joint_centers(body_markers, points.positions, fps=points.fps or _FPS, meters=meters)
+    except ValueError as error:
+        raise MotionFormatError(
+            f"the markers of {error} are visible in less than 5 % of the frames; the body cannot "
+            "be solved",
+            path=path,
+        ) from None
+    count = points.positions.shape[1]
+    warning = f"the joints were estimated from {body_markers.name} markers"
+    if body.guesses:
+        joints = ", ".join(body.guesses)
+        warning += f". Guesses, because markers lie on one side of the joint only: {joints}"
+    centers: NDArray[np.float64] = np.stack(list(body.landmarks.values()), axis=1)
+    return replace(
+        points, positions=centers, labels=tuple(body.landmarks), soles=_SOLES,
+        evidence=f"{body_markers.name}: joint centers from {body_markers.used} of {count} markers",
+        repairs=body.repairs,
+        warnings=(warning,),
+    )  # fmt: skip
 
 
 def _columns(labels: Any) -> dict[str, list[int]]:

@@ -74,6 +74,12 @@ class Points:
         Unit and up axis, if the file states them.
     origin : Origin, optional
         Origin of markers, which were already converted to meters and y up.
+    evidence : str
+        How the points were recognized; empty if it is left to `solved`.
+    repairs, warnings : tuple of str
+        Repairs made before, and warnings.
+    soles : float
+        Height of the points on the feet above the soles, in meters.
     """
 
     positions: Array
@@ -86,6 +92,10 @@ class Points:
     unit: str | None = None
     up: str | None = None
     origin: Origin | None = None
+    evidence: str = ""
+    repairs: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    soles: float = 0.0
 
 
 def points_in(path: Path) -> list[Points]:

@@ -62,7 +62,9 @@ def solved(
 
     `others` is the number of other recordings in the file, for a warning.
     """
-    path, warnings = repairs.path, []
+    path, warnings = repairs.path, list(points.warnings)
+    for text in points.repairs:
+        repairs.add(text)
     seen, reason, warning = _layout(points, layout, path)
     warnings += [warning] if warning else []
     positions = _ordered(points, seen, path)
@@ -100,7 +102,7 @@ def solved(
     except InvalidInput as error:
         raise MotionFormatError(str(error), path=path) from None
     warnings += _mirrored(landmarks) + _in_place(landmarks)
-    motion = _on_floor(motion, landmarks, repairs)
+    motion = _on_floor(motion, landmarks, repairs, points.soles)
     if others:
         warnings.append(
             f"the file has {others + 1} recordings; {points.name} was read. Choose one with the "
@@ -134,7 +136,8 @@ def _layout(
     if points.labels is not None:
         named = labeled_layout(points.labels)
         if named is not None:
-            return named, f"labels: {len(named.landmarks)} of {count} points name a joint", ""
+            named_by = f"labels: {len(named.landmarks)} of {count} points name a joint"
+            return named, points.evidence or named_by, ""
     if points.layout is not None:
         layout = layout_named(points.layout)
         return layout, f"{layout.name}: the form of the file", ""
@@ -307,8 +310,13 @@ def _in_place(landmarks: Mapping[str, Array]) -> list[str]:
     return ["positions are relative to the hips, so the figure stays in place"]
 
 
-def _on_floor(motion: Motion, landmarks: Mapping[str, Array], repairs: Repairs) -> Motion:
-    """Move a figure vertically so that its feet stand on the floor, unless they nearly do."""
+def _on_floor(
+    motion: Motion, landmarks: Mapping[str, Array], repairs: Repairs, soles: float
+) -> Motion:
+    """Move a figure vertically so that its feet stand on the floor, unless they nearly do.
+
+    The points on the feet are at the height `soles` above the floor.
+    """
     tips = [
         f"{side}_{part}"
         for side in ("left", "right")
@@ -316,7 +324,7 @@ def _on_floor(motion: Motion, landmarks: Mapping[str, Array], repairs: Repairs) 
         if f"{side}_{part}" in landmarks
     ]
     ankles = [landmarks[f"{side}_ankle"][:, 1] - _ANKLE_HEIGHT for side in ("left", "right")]
-    heights = [landmarks[key][:, 1] for key in tips] or ankles
+    heights = [landmarks[key][:, 1] - soles for key in tips] or ankles
     floor = float(np.quantile(np.min(heights, axis=0), 0.02))
     if abs(floor) <= _FLOOR:
         return motion

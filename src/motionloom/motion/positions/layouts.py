@@ -173,6 +173,9 @@ _PARTS = {
     "knee": "knee", "kjc": "knee", "ankle": "ankle", "ajc": "ankle", "heel": "heel",
     "calc": "heel", "foot": "foot", "ball": "foot", "toebase": "foot", "toe": "toe",
     "toes": "toe", "bigtoe": "toe", "footindex": "toe", "smalltoe": "small_toe",
+    # Joints of OpenSim models; the calcaneus is "calcn" there.
+    "acromial": "shoulder", "radiushand": "wrist", "walkerknee": "knee", "mtp": "foot",
+    "groundpelvis": "hips",
 }  # fmt: skip
 # Other meanings in rigs whose forearm is called ForeArm (HumanIK, Mixamo) or LowerArm (Unity).
 _RIG = {
@@ -180,6 +183,11 @@ _RIG = {
     "lowerarm": "elbow", "hand": "wrist", "upleg": "hip", "upperleg": "hip", "thigh": "hip",
     "leg": "knee", "lowerleg": "knee", "calf": "knee", "foot": "ankle", "toebase": "foot",
     "toes": "foot", "ball": "foot",
+}  # fmt: skip
+# Origins of the bodies of OpenSim models.
+_BONES = {
+    "femur": "hip", "tibia": "knee", "talus": "ankle", "calcn": "heel", "toes": "foot",
+    "humerus": "shoulder", "ulna": "elbow", "hand": "wrist", "torso": "spine",
 }  # fmt: skip
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _FIRST_SIDE = re.compile(r"^([LR])([A-Z][A-Za-z]+)$")  # RBigToe
@@ -195,10 +203,11 @@ def landmarks_in(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """
     parsed = [_parsed(label) for label in labels]
     names = {part for _, part in parsed}
-    rig = bool(names & {"forearm", "lowerarm"})
+    other = _RIG if names & {"forearm", "lowerarm"} else {}
+    other = _BONES if {"femur", "humerus"} <= names else other
     result: dict[str, tuple[str, ...]] = {}
     for label, (side, part) in zip(labels, parsed, strict=True):
-        landmark = (_RIG.get(part) if rig else None) or _PARTS.get(part)
+        landmark = other.get(part) or _PARTS.get(part)
         if landmark == "hip" and not side:
             landmark = "hips"
         if landmark is None or (landmark in _PAIRED) != bool(side):

@@ -36,10 +36,9 @@ def transfer_fingers(
     there, here = finger_roles(source), finger_roles(target)
     for side in SIDES:
         shared = [role for role in here if role.startswith(side) and role in there]
-        hands = [_Hand.of(skeleton, side) for skeleton in (source, target)]
-        if not shared or hands[0] is None or hands[1] is None:
+        from_hand, to_hand = _Hand.of(source, side), _Hand.of(target, side)
+        if not shared or from_hand is None or to_hand is None:
             continue
-        from_hand, to_hand = hands
         if to_hand.wrist not in world_turn:
             continue
         wrist = world_turn[to_hand.wrist]
@@ -48,9 +47,9 @@ def transfer_fingers(
             # Relative to the hand, in the axes of the hand at rest.
             turn = rot.multiply(unturned, since_rest[:, there[role]])
             turn = rot.multiply(rot.multiply(rot.inverse(from_hand.axes), turn), from_hand.axes)
-            bones = to_hand.bone(here[role]), from_hand.bone(there[role])
-            if bones[0] is not None and bones[1] is not None:
-                turn = rot.multiply(turn, rot.between(*bones))
+            to_bone, from_bone = to_hand.bone(here[role]), from_hand.bone(there[role])
+            if to_bone is not None and from_bone is not None:
+                turn = rot.multiply(turn, rot.between(to_bone, from_bone))
             turn = rot.multiply(rot.multiply(to_hand.axes, turn), rot.inverse(to_hand.axes))
             world_turn[here[role]] = rot.multiply(wrist, turn)
 

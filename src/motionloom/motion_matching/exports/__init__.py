@@ -12,11 +12,13 @@ from motionloom.formats.settings import GameSettings
 from motionloom.motion_matching.database import MatchingDatabase
 from motionloom.motion_matching.exports.databases import write_orangeduck, write_unity
 from motionloom.motion_matching.exports.engines import write_engine
+from motionloom.motion_matching.exports.web import write_web
 
 FORMATS = {
     "godot": "a Godot 4 project with a motion matching player",
     "unity": "one FBX file, an import script, and files for JLPM22's MotionMatching",
     "unreal": "one FBX file, and a script that imports it and fills a PoseSearch database",
+    "web": "a page that plays without a server, and a run-time for games in JavaScript",
     "glb": "one GLB file with all takes",
     "fbx": "one FBX file with all takes",
     "orangeduck": "database.bin and features.bin for orangeduck's Motion-Matching",
@@ -37,7 +39,7 @@ def export_database(
     ----------
     database : MatchingDatabase
     folder : str or Path
-    format : {"godot", "unity", "unreal", "glb", "fbx", "orangeduck"}
+    format : {"godot", "unity", "unreal", "web", "glb", "fbx", "orangeduck"}
     settings : GameSettings, optional
         Character, figure and exactness of exports to engines.
     beats : mapping of str to sequence of float, optional
@@ -63,6 +65,8 @@ def export_database(
             files, len(database.ranges), len(database), 23, 0, database.fps, size, 0.0
         )
     place.mkdir(parents=True, exist_ok=True)
+    if format == "web":
+        return write_web(database, place, settings)
     report = write_engine(database, place, format, settings, beats=beats)
     if format == "unity" and settings.character is None:
         assets = place / ENGINES["unity"][1]
