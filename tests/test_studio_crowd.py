@@ -120,16 +120,14 @@ def test_settings_that_cannot_be_are_refused(client, settings, words):
     assert answer.status_code == 422 and words in answer.json()["error"]
 
 
-@pytest.mark.parametrize(
-    ("label", "words"),
-    [("no such label", "no such label"), ("jog", "no couple was detected among 1 take")],
-)
-def test_what_cannot_be_is_reported(client, label, words):
-    begun = client.post("/api/crowds", json={**BALLROOM, "label": label}).json()
+def test_what_cannot_be_is_reported(client):
+    answer = client.post("/api/crowds", json={**BALLROOM, "label": "no such label"})
+    assert 400 <= answer.status_code < 500 and "no such label" in answer.json()["error"]
+    begun = client.post("/api/crowds", json={**BALLROOM, "label": "jog"}).json()
     client.app.state.studio.jobs.wait(begun["id"])
     received = client.get(f"/api/jobs/{begun['id']}").json()
     assert received["state"] == "failed"
-    assert words in received["error"]
+    assert "no couple was detected among 1 take" in received["error"]
 
 
 def test_a_crowd_too_large_for_the_page_has_a_line_for_the_terminal(client):

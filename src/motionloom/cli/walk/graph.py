@@ -146,6 +146,7 @@ def used_settings(lib: Library, given: Mapping[str, Any]) -> GraphSettings:
     if not given:
         return lib.graphs.settings or GraphSettings()
     settings = settings_of(GraphSettings, given)
+    settings.frame_distance()  # raises if there is none, before takes are read
     if str(settings.distance).endswith(".json"):
         return replace(settings, distance=str(Path(settings.distance).absolute()))
     return settings

@@ -17,6 +17,10 @@ The distances from hips to chest, from chest to shoulders and from chest to head
 since spine and collar bones bend in between. Most layouts do not show these joints. Each of these
 links becomes two bones with a joint between them that bends as much as the distance requires.
 Thus all points are reached although every bone has a constant length.
+
+In many layouts, spine and neck are not straight when a person stands upright: in SMPL, the head
+is 38 degrees in front of the neck. Their bones therefore rest in their usual direction, the median
+over the take relative to hips and chest, so that an upright person has no rotations there.
 """
 
 from __future__ import annotations
@@ -56,6 +60,7 @@ _LINKS = {
 }
 _FACE = ("nose", "left_eye", "right_eye", "left_ear", "right_ear", "head_top")
 _MIN_LENGTH = 1e-4  # meters
+_MOST_LEAN = np.radians(50.0)  # of spine and neck at rest
 
 
 def solve_positions(
@@ -216,7 +221,8 @@ class _Body:
             lateral = _unit(self.axis("hips", X)) * (1.0 - share) + _unit(collars) * share
             self.path[key] = self._rigid_path(key, before)
             bone = seen[line[number + 1]] - self.path[key]
-            world = _frames(bone, lateral, Y, X, like=self.world(before))
+            between = rot.slerp(self.world("hips"), chest, share)
+            world = _frames(bone, lateral, _usual(bone, between), X, like=self.world(before))
             self._rigid(key, before, world)
             before = key
         for side, sign in SIDES:
@@ -235,7 +241,7 @@ class _Body:
         self.path["neck"] = self._rigid_path("neck", below)
         if "head" in seen:
             bone = seen["head"] - self.path["neck"]
-            world = _frames(bone, self.axis("chest", X), Y, X, like=chest)
+            world = _frames(bone, self.axis("chest", X), _usual(bone, chest), X, like=chest)
         else:
             world = chest
         self._rigid("neck", below, world)
@@ -408,10 +414,12 @@ class _Body:
         center = np.mean([seen[key] for key in anchors], axis=0)
         lateral = self.axis("chest", X)
         if "neck" in self.path:  # anatomical
-            length = float(np.median(_length(center - self.path["neck"])))
-            self.add("head", "neck", length * Y, self.world("neck"))
+            bone = center - self.path["neck"]
+            rest = float(np.median(_length(bone))) * _usual(bone, chest)
+            self.add("head", "neck", rest, self.world("neck"))
         else:
-            self._bend("head", "chest", center, Y, lateral, -self.axis("chest", Z))
+            rest = _usual(center - self.path["chest"], chest)
+            self._bend("head", "chest", center, rest, lateral, -self.axis("chest", Z))
         here = self.path["head"]
         if pair is not None and "nose" in seen:
             across, ahead = seen[pair[0]] - seen[pair[1]], seen["nose"] - here
@@ -431,6 +439,8 @@ class _Body:
         for key in _FACE:
             if key in seen:
                 self._rigid(key, "head", None)
+        if "head_top" not in seen:
+            self.add("head_top", "head", _ASSUMED_HEAD * width * Y, None)
 
     # --- result ---------------------------------------------------------------------------
 
@@ -453,6 +463,13 @@ class _Body:
             role_map=_roles({*number, *(joint.name for joint in ends)}),
         )
         return Motion(skeleton, rot.unroll(rot.normalize(local)), self.path["hips"], self.fps, name)
+
+
+def _usual(bones: Array, frames: Array) -> Array:
+    """Return the usual direction of a bone (T, 3) in moving frames (T, 4), within its y-z plane."""
+    seen = np.median(rot.rotate(rot.inverse(frames), _unit(bones)), axis=0)
+    lean = np.clip(np.arctan2(seen[2], seen[1]), -_MOST_LEAN, _MOST_LEAN)
+    return np.array([0.0, np.cos(lean), np.sin(lean)])
 
 
 def _of(joint: _Joint) -> Array:

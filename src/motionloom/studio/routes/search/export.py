@@ -114,6 +114,9 @@ def packed(id: str, state: State) -> Response:
 
 def _check(request: ExportRequest, library: Library) -> None:
     """Raise an error if a segment does not exist or there are too many frames."""
+    total = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
+    if total > _MAX_FRAMES:
+        raise InvalidInput(f"a zip archive may have at most {_MAX_FRAMES:,} frames; got {total:,}")
     for clip in request.clips:
         frames = library.store.entry(clip.motion).frames
         if not clip.start_frame < clip.end_frame <= frames:
@@ -121,9 +124,6 @@ def _check(request: ExportRequest, library: Library) -> None:
                 f"{clip.motion}: the range must be within the motion's {frames} frames; "
                 f"got {clip.start_frame} to {clip.end_frame}"
             )
-    frames = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
-    if frames > _MAX_FRAMES:
-        raise InvalidInput(f"a zip archive may have at most {_MAX_FRAMES:,} frames; got {frames:,}")
 
 
 def _write(

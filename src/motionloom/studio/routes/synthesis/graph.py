@@ -290,12 +290,12 @@ def edit(request: TransitionEdit, state: State) -> EditCounts:
 @router.post("/walks")
 def plan_walk(request: WalkRequest, state: State) -> JobStatus[FrameCount]:
     """Start a job that plans a walk; a later request for the same walk is then fast."""
-    _checked_count(state, request.graph)  # raises immediately, not within the job
     for place in (request.settings.start, request.settings.end):
         if place is not None:
-            state.library.store.entry(named_frame(place)[0])
+            state.library.store.entry(named_frame(place)[0])  # raises before the job
     if request.path is None and request.settings.seconds is None:
         raise InvalidInput("a walk needs a duration or a path")
+    _checked_count(state, request.graph)
 
     def work(job: Job) -> FrameCount:
         def show(motion: Motion) -> None:
