@@ -104,6 +104,9 @@ FILTERS: dict[str, tuple[Filter, list[tuple[float, ...]]]] = {
         [(s, order) for s in (0.17, 0.23, 0.3, 0.37, 0.43, 0.5, 0.63) for order in (2, 3, 4)],
     ),
     "Butterworth": (butterworth, [(c,) for c in (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0)]),
-    "one euro": (one_euro, [(c, b) for c in (0.5, 1.0, 2.0, 4.0) for b in (0.5, 2.0, 5.0, 10.0)]),
+    "one euro": (
+        one_euro,
+        [(c, b) for c in (0.5, 1.0, 2.0, 4.0) for b in (2.0, 10.0, 50.0, 100.0)],
+    ),
     "Kalman (FilterPy)": (kalman, [(a,) for a in (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)]),
 }
