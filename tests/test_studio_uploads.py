@@ -123,7 +123,7 @@ def test_a_bad_file_is_reported_in_the_readers_words(client, library):
     [
         (
             "notes.txt",
-            "the suffix must be one of .bvh, .amc, .npz, .npy, .json, .glb, .gltf, .vrm, .vrma, .fbx",
+            "the suffix must be one of .bvh, .amc, .npz, .npy, .json, .glb, .gltf, .vrm",
         ),
         ("walk", "one of .bvh"),
         ("walk.usda", "USD files can refer to other files"),
