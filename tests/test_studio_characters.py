@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from fewer_joints import without_joints
+from robots import small_humanoid
 from studio_takes import corpus_library, studio_client
 from test_own_character import HERO, hero_mesh
 
@@ -255,7 +256,7 @@ def written(folder, motion, **options) -> bytes:
 
 def test_an_invalid_character_is_refused_with_the_reason(client, hero, tmp_path):
     for name, data, said in (
-        ("hero.fbx", hero, "a character must be a GLB file; got hero.fbx"),
+        ("hero.fbx", hero, "a character must be a GLB file or a robot; got hero.fbx"),
         ("hero.glb", b"not a glb", "hero.glb"),
         ("hero.glb", hero[: len(hero) // 2], "hero.glb"),
         ("bones.glb", written(tmp_path, HERO, mesh="none"), "skin"),
@@ -329,3 +330,18 @@ def test_a_character_that_is_gone_is_named(client):
     for path in ("characters/nobody", "bodies/character-nobody"):
         answer = client.get(f"/api/{path}")
         assert answer.status_code == 422 and "drop its file again" in answer.json()["error"]
+
+
+def test_a_robot_is_a_character(client, tmp_path):
+    info = client.put("/api/characters/small.xml", content=small_humanoid(tmp_path).read_bytes())
+    info = info.json()
+    assert info["joints"] == 26 and info["vertices"] > 100
+    asked = {"character": info["id"]}
+    answer = client.get("/api/motions/walk/frames", params=asked).content
+    head, arrays = messages.unpack(answer)
+    assert head["body"] == f"character-{info['id']}"
+    _, body = messages.unpack(client.get(f"/api/bodies/{head['body']}").content)
+    assert body["joints"].max() < len(body["unbind"]) == arrays["positions"].shape[1]
+    wrong = client.put("/api/characters/wrong.xml", content=b"<mujoco><worldbody/></mujoco>")
+    assert wrong.status_code == 422
+    assert "no bodies" in wrong.json()["error"] and "/tmp" not in wrong.json()["error"]

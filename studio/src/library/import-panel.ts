@@ -19,7 +19,7 @@ type State =
   { kind: "sending" | "importing"; done: number; total: number; job?: Job } | { kind: "done"; outcome: ImportResult };
 
 const PARALLEL = 4; // parallel uploads
-const CHARACTER = /\.glb$/i; // dropped on the stage, it becomes the character for takes
+const CHARACTER = /\.(glb|xml|urdf)$/i; // dropped on the stage, it becomes the character for takes
 const SONG = /\.(midi?|kar|wav|mp3|ogg|flac)$/i;
 
 @customElement("loom-import-panel")

@@ -134,7 +134,7 @@ export class StageBar extends LitElement {
     };
     const choose = () => this.renderRoot.querySelector<HTMLInputElement>("#character-file")!.click();
     return html`<div class="group" role="group" aria-label="Character">
-      <input id="character-file" type="file" accept=".glb" hidden aria-label="GLB file of a character" @change=${chosen} />
+      <input id="character-file" type="file" accept=".glb,.xml,.urdf" hidden aria-label="File of a character" @change=${chosen} />
       <button id="character" title="Show motions on your character, a skinned mesh in a GLB file. You can also drop the file on the stage. Couples and crowds keep the neutral body." @click=${choose}>${own.current ? own.current.name : "Character…"}</button>
       ${own.current ? html`<button id="clear-character" title="Show the neutral body again" aria-label="Clear the character" @click=${() => void own.clear()}>×</button>` : nothing}</div>`;
   }

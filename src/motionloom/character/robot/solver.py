@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 # Weights of the penalties, per meter or radian. Chosen on the built-in corpus, which is not in the
 # benchmark's takes.
 _FLOOR = 60.0
-_APART = 100.0
+_APART = 60.0
 _POSTURE = 0.03
 _STILL = 0.08  # of the change from the frame before, in the first pass
 _SMOOTH = 0.5  # of the acceleration per frame squared, at 30 fps

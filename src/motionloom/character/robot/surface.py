@@ -14,7 +14,7 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-MARGIN = 0.01  # meters that parts of a robot keep from each other
+MARGIN = 0.02  # meters that parts of a robot keep from each other
 _SHRUNK = 0.85  # of the half width of a mesh: radius of the capsule that stands for it
 _MOST_FLOOR_POINTS = 14  # per node
 

@@ -34,10 +34,11 @@ Array = NDArray[np.float64]
 # Weights of the targets, per meter or radian. Chosen on the built-in corpus.
 _PLANTED, _SWINGING = 60.0, 10.0
 _WEIGHTS = {
-    "knee": 1.5, "elbow": 3.0, "wrist": 5.0, "hand": 3.0, "pelvis": 5.0, "shoulder": 1.0,
+    "knee": 1.5, "elbow": 3.0, "wrist": 5.0, "hand": 3.0, "pelvis": 12.0, "shoulder": 1.0,
 }  # fmt: skip
-_TURNS = {"pelvis": 2.0, "chest": 2.0, "head": 0.5, "hand": 0.2}
+_TURNS = {"pelvis": 5.0, "chest": 2.0, "head": 0.5, "hand": 0.2}
 _FLAT, _FOOT = 8.0, 1.0
+_STEEP = np.radians([25.0, 45.0])  # tilts at which a planted foot is flattened fully, not at all
 _EASE = 0.05  # seconds over which weights of a planted foot fade
 
 
@@ -240,6 +241,10 @@ def _foot(leg: Limb, turns0, place, turn, side, heel, ball, fps, point, rotation
     flat = np.minimum(1.0, 2.0 * gaussian_smooth((heel & ball).astype(float), ease))
     flat = np.where(heel & ball, 1.0, flat)
     q = turn[f"{side}_ankle"]
+    # The foot of a body that lies down, or stands on the tip of its toes, is not flat.
+    tilt = np.arccos(np.clip(rot.rotate(q, np.array([0.0, 1.0, 0.0]))[:, 1], -1.0, 1.0))
+    upright = np.clip((_STEEP[1] - tilt) / (_STEEP[1] - _STEEP[0]), 0.0, 1.0)
+    flat, heel_share = flat * upright, 0.2 + 0.8 * upright
     ahead = rot.rotate(q, np.array([0.0, 0.0, 1.0]))
     level = rot.yaw(np.arctan2(ahead[:, 0], ahead[:, 2]))
     q = rot.slerp(q, np.where(np.sum(q * level, axis=1)[:, None] < 0.0, -level, level), flat)
@@ -252,7 +257,7 @@ def _foot(leg: Limb, turns0, place, turn, side, heel, ball, fps, point, rotation
         leg.last,
         leg.heel,
         toe + rot.rotate(q, sole),
-        _SWINGING * (1.0 - 0.5 * ball_weight) + (_PLANTED - _SWINGING) * heel_weight,
+        _SWINGING * (1.0 - 0.5 * ball_weight) + (_PLANTED - _SWINGING) * heel_weight * heel_share,
     )
     rotation(leg.last, q, _FOOT + (_FLAT - _FOOT) * flat)
 

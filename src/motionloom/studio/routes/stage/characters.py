@@ -1,4 +1,4 @@
-"""The user's characters: skinned meshes from GLB files, on which motions are shown.
+"""The user's characters: skinned meshes from GLB files and robots, on which motions are shown.
 
 `motionloom.formats.gltf` reads the file, motions are retargeted by joint role, and the page draws
 the mesh in the same way as the neutral body. Characters are kept until the server stops.
@@ -26,7 +26,8 @@ from starlette.concurrency import run_in_threadpool
 
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats import gltf
-from motionloom.formats.own_character import load_character
+from motionloom.formats.own_character import character_meshes, load_character
+from motionloom.formats.robot import is_robot_model
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.studio.messages import skeleton_head
 from motionloom.studio.responses import Bones, motion_response, request_body
@@ -87,10 +88,14 @@ class OwnCharacter:
 
 @router.put("/{filename}")
 async def send_character(filename: str, request: Request, state: State) -> CharacterInfo:
-    """Upload a character on which to show takes: a GLB file with a skinned mesh, as the body."""
+    """Upload a character on which to show takes, as the body.
+
+    A character is a GLB file with a skinned mesh, or a robot model (``.xml``, ``.urdf``), which is
+    shown with its plain shapes.
+    """
     data = await request_body(request, _MAX_BYTES, "a character")
-    if Path(filename).suffix.lower() != ".glb":
-        raise InvalidInput(f"a character must be a GLB file; got {filename[:100]}")
+    if Path(filename).suffix.lower() != ".glb" and not is_robot_model(filename):
+        raise InvalidInput(f"a character must be a GLB file or a robot; got {filename[:100]}")
     key = hashlib.sha256(data).hexdigest()[:16]
     made = await run_in_threadpool(
         state.cached, ("character", key), lambda: _read(data, filename, key, state)
@@ -150,11 +155,16 @@ def made_response(motion: Motion, own: OwnCharacter | None, **meta: Any) -> Resp
 
 def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter:
     folder = tempfile.TemporaryDirectory(prefix="motionloom-")
-    path = Path(folder.name) / "character.glb"
+    path = Path(folder.name) / f"character{Path(filename).suffix.lower()}"
     path.write_bytes(data)
     try:
         motion = load_character(path)
-        parts = gltf.character.meshes(path, motion.skeleton, max_vertices=_MAX_VERTICES)
+        if is_robot_model(path):
+            parts = character_meshes(motion)
+            if not parts:
+                raise InvalidInput("the robot has no plain shapes to show; convert it to GLB")
+        else:
+            parts = gltf.character.meshes(path, motion.skeleton, max_vertices=_MAX_VERTICES)
         mesh = _merged(parts)
         if state.library.names:  # raises if takes cannot be retargeted to it
             state.library[state.library.names[0]][:2].retarget(motion)
