@@ -3,7 +3,7 @@
 Thresholds of `doctor` and `clean` were chosen on CMU's performers with even numbers. This benchmark
 scores CMU's performers with odd numbers, Bandai-Namco's clips, and any folders of BVH files below
 ``--data``. A take is clean if it is on its feet, does not jump and is not reported by a simple
-check that shares no code with motionloom; see `_is_clean`. Faults are those of
+check of its own; see `_is_clean`. Only its usual heights come from motionloom. Faults are those of
 `benchmarks.corruptions`.
 """
 

@@ -121,7 +121,10 @@ def test_a_bad_file_is_reported_in_the_readers_words(client, library):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("notes.txt", "the suffix must be one of .bvh, .amc, .npz, .glb, .gltf, .vrm, .vrma, .fbx"),
+        (
+            "notes.txt",
+            "the suffix must be one of .bvh, .amc, .npz, .npy, .json, .glb, .gltf, .vrm",
+        ),
         ("walk", "one of .bvh"),
         ("walk.usda", "USD files can refer to other files"),
         ("walk.c3d", "one of .bvh"),

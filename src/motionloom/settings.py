@@ -336,6 +336,8 @@ class Settings:
             given[name] = value
         try:
             return cls(**given) if start is None else replace(start, **given)
+        except InvalidInput:
+            raise
         except (TypeError, ValueError, LookupError, AttributeError, OSError) as error:
             # A value from outside, such as a number in place of a list.
             raise InvalidInput(

@@ -268,7 +268,7 @@ def _filled(points: Array, index: dict[str, int], fps: float) -> tuple[Array, tu
 
 def _fill_rigid(points: Array) -> Array:
     """Return the points (T, M, 3) of a rigid body, with gaps filled where three others are seen."""
-    seen = np.isfinite(points).all(axis=2)
+    seen: NDArray[np.bool_] = np.asarray(np.isfinite(points).all(axis=2))
     whole = np.flatnonzero(seen.all(axis=1))
     if not len(whole) or len(whole) == len(points):
         return points

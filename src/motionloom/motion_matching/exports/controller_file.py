@@ -117,7 +117,7 @@ def pack_controller(
         ("rough", database.rough),
         ("searchable", database.searchable),
     ):
-        writer.bytes(name, np.asarray(mask).astype(np.uint8).reshape(n, -1))
+        writer.plain(name, np.asarray(mask).astype(np.uint8).reshape(n, -1))
     looks = [_mesh(writer, number, mesh, skeleton) for number, mesh in enumerate(meshes)]
     names = list(skeleton.names)
     header: dict[str, Any] = {
@@ -180,7 +180,7 @@ class _Writer:
         self._add(name, "packed", values.shape, size, b"".join(p.tobytes() for p in planes))
         self.listed[-1] |= {"scale": step, "order": order}
 
-    def bytes(self, name: str, values: NDArray[np.uint8]) -> None:
+    def plain(self, name: str, values: NDArray[np.uint8]) -> None:
         """Add an array of bytes."""
         self._add(name, "bytes", values.shape, 1, values.tobytes())
 
@@ -207,7 +207,7 @@ def _mesh(writer: _Writer, number: int, mesh: SkinnedMesh, skeleton: Any) -> dic
     texture = None if material is None or mesh.uvs is None else material.texture
     if texture is not None and mesh.uvs is not None:
         writer.packed(name + "uvs", mesh.uvs, 2.0**-14, order=1)
-        writer.bytes(name + "texture", np.frombuffer(texture, np.uint8)[:, None])
+        writer.plain(name + "texture", np.frombuffer(texture, np.uint8)[:, None])
     return {
         "name": mesh.name,
         "color": None if material is None else [round(float(part), 4) for part in material.color],
