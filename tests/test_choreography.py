@@ -182,9 +182,12 @@ def test_meters_of_two_to_eight_beats_are_distinguished(meter):
     detected = ml.beats(take, tempo_bpm=(100.0, 140.0))
     assert estimated_meter(take, detected).beats == meter
     settings = ChoreographySettings(
-        beats=BeatSettings(tempo_bpm=(100.0, 140.0)), movements=MovementSettings(min_confidence=0.0)
+        only=("bars",),  # named, because random poses bend elbows more than people can
+        beats=BeatSettings(tempo_bpm=(100.0, 140.0)),
+        movements=MovementSettings(min_confidence=0.0),
     )
-    assert Choreography.from_takes([take], settings).meter == meter
+    named = replace(take, name="bars")
+    assert Choreography.from_takes([named], settings).meter == meter
 
 
 def test_a_mirrored_second_half_is_another_bar_and_a_walk_has_two_beats():

@@ -489,8 +489,9 @@ def test_the_command_exports_the_database_of_a_program(library, tmp_path):
     out = tmp_path / "unity"
     done = ran("match", str(library.path), "export", "--to", "unity", "-o", out, "--json")
     written = json.loads(done.stdout)["files"]
-    assert sorted(written) == sorted(str(file) for file in out.iterdir())
-    assert {file.suffix for file in out.iterdir()} == {".mmskeleton", ".mmpose", ".mmfeatures"}
+    files = [file for file in out.rglob("*") if file.is_file()]
+    assert sorted(written) == sorted(map(str, files))
+    assert {".mmskeleton", ".mmpose", ".mmfeatures"} <= {file.suffix for file in files}
 
 
 # --- coverage --------------------------------------------------------------------------------

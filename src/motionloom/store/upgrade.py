@@ -38,13 +38,13 @@ _GRAPH_FIELDS = {
 }
 _GRAPH_RULES = (
     "blend_seconds", "apart_seconds", "match_feet", "connect", "smooth", "bridge", "window",
-    "skip_ends", "root_path", "dead_ends",
+    "skip_ends", "root_path", "dead_ends", "unroll",
 )  # fmt: skip
 _KR14 = {  # release 0.2 saved this preset by name
     "method": {"name": "sectors", "sector_seconds": 50.0 / 30.0}, "max_distance": 15.0,
     "blend_seconds": 1.0, "apart_seconds": 0.0, "match_feet": False, "connect": 1.0,
     "smooth": None, "window": "kr14", "skip_ends": False, "root_path": "differences",
-    "dead_ends": True,
+    "dead_ends": True, "unroll": False,
 }  # fmt: skip
 _log = logging.getLogger("motionloom.store")
 

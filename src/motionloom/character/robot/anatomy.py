@@ -39,7 +39,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Limb:
+class RobotLimb:
     """Nodes of one leg or arm.
 
     `root` is the shoulder or hip, `middle` the knee or elbow, `end` the ankle or wrist, and `last`
@@ -67,7 +67,7 @@ class Anatomy:
         Nodes at which the legs and the arms meet.
     neck, head : int or None
         First and last node of a head that moves.
-    legs, arms : tuple of Limb
+    legs, arms : tuple of RobotLimb
         Left and right.
     head_top : Site
     sites : tuple of Site
@@ -80,8 +80,8 @@ class Anatomy:
     chest: int
     neck: int | None
     head: int | None
-    legs: tuple[Limb, Limb]
-    arms: tuple[Limb, Limb]
+    legs: tuple[RobotLimb, RobotLimb]
+    arms: tuple[RobotLimb, RobotLimb]
     head_top: Site
     sites: tuple[Site, ...]
     roles: dict[str, str]
@@ -221,7 +221,7 @@ def _meeting(pair: tuple[list[int], list[int]]) -> int:
     return shared[-1] if shared else 0
 
 
-def _limb(finder: _Finder, chain: list[int], *, foot: bool) -> Limb:
+def _limb(finder: _Finder, chain: list[int], *, foot: bool) -> RobotLimb:
     robot, places = finder.robot, finder.places
     last = chain[-1]
     hull = finder.hull(last)
@@ -274,10 +274,10 @@ def _limb(finder: _Finder, chain: list[int], *, foot: bool) -> Limb:
             end = node
             break
     local = lambda point: rot.rotate(rot.inverse(finder.turns[last]), point - places[last])  # noqa: E731
-    return Limb(root, middle_node, end, last, local(tip), local(heel), tuple(chain))
+    return RobotLimb(root, middle_node, end, last, local(tip), local(heel), tuple(chain))
 
 
-def _given(given: dict[str, int], side: str, parts: tuple[str, ...], limb: Limb) -> Limb:
+def _given(given: dict[str, int], side: str, parts: tuple[str, ...], limb: RobotLimb) -> RobotLimb:
     """Return the limb with the user's joints."""
     root, middle, end = (
         given.get(f"{side}_{part}", node)

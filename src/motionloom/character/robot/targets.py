@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.character.robot.anatomy import SIDES, Limb
+from motionloom.character.robot.anatomy import SIDES, RobotLimb
 from motionloom.character.robot.model import Robot
 from motionloom.character.robot.solver import Poses, Tasks
 from motionloom.motion.feet.contacts import FootContacts, foot_contacts
@@ -235,7 +235,7 @@ def _targets(robot: Robot, neutral: Array, proxy: Motion, contacts: FootContacts
     )
 
 
-def _foot(leg: Limb, turns0, place, turn, side, heel, ball, fps, point, rotation) -> None:
+def _foot(leg: RobotLimb, turns0, place, turn, side, heel, ball, fps, point, rotation) -> None:
     """Add the targets of a foot: toe and heel as in the proxy, flat while the sole is planted."""
     ease = max(_EASE * fps, 0.5)
     flat = np.minimum(1.0, 2.0 * gaussian_smooth((heel & ball).astype(float), ease))

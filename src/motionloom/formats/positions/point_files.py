@@ -69,7 +69,7 @@ class Points:
     person : bool
         True if it is one of several people who were recorded together.
     layout : str, optional
-        Layout that the form of the file implies.
+        PointLayout that the form of the file implies.
     unit, up : str, optional
         Unit and up axis, if the file states them.
     origin : Origin, optional

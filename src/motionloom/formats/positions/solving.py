@@ -22,7 +22,7 @@ from motionloom.motion import Motion
 from motionloom.motion.denoising import QUIET, denoise_positions
 from motionloom.motion.positions.layouts import (
     NEEDED,
-    Layout,
+    PointLayout,
     labeled_layout,
     layout_named,
     listed,
@@ -120,14 +120,14 @@ def solved(
     return replace(motion, skeleton=with_user_roles(motion.skeleton, roles), origin=origin)
 
 
-def _is_anatomical(layout: Layout, landmarks: Mapping[str, Array]) -> bool:
+def _is_anatomical(layout: PointLayout, landmarks: Mapping[str, Array]) -> bool:
     trunk = {"hips", "spine", "chest", "neck", "left_collar", "right_collar"}
     return layout.anatomical and trunk <= landmarks.keys()
 
 
 def _layout(
     points: Points, given: str | Path | Mapping[str, Any] | None, path: Path
-) -> tuple[Layout, str, str]:
+) -> tuple[PointLayout, str, str]:
     """Return the layout, the evidence for it, and a warning or an empty string."""
     count = points.positions.shape[1]
     if given is not None:
@@ -151,7 +151,7 @@ def _layout(
     return recognized.layout, recognized.reason, recognized.warning
 
 
-def _ordered(points: Points, layout: Layout, path: Path) -> Array:
+def _ordered(points: Points, layout: PointLayout, path: Path) -> Array:
     """Return the positions in the order of the layout's points."""
     positions, labels = points.positions, points.labels
     if labels is not None and set(layout.points) <= set(labels):
@@ -166,7 +166,7 @@ def _ordered(points: Points, layout: Layout, path: Path) -> Array:
     return positions[:, : len(layout.points)]
 
 
-def _check(positions: Array, layout: Layout, path: Path) -> None:
+def _check(positions: Array, layout: PointLayout, path: Path) -> None:
     if len(positions) < 2:
         raise MotionFormatError("a motion needs at least two frames; the file has one", path=path)
     visible = np.asarray(np.isfinite(positions).all(axis=2))
@@ -182,7 +182,7 @@ def _check(positions: Array, layout: Layout, path: Path) -> None:
         )
 
 
-def _unit(positions: Array, layout: Layout, given: str | float | None, path: Path) -> Unit:
+def _unit(positions: Array, layout: PointLayout, given: str | float | None, path: Path) -> Unit:
     places = layout.landmark_positions(positions)
     height = _height(places)
     if not np.isfinite(height) or height <= 0.0:
@@ -240,7 +240,7 @@ def _middle(places: Mapping[str, Array], part: str) -> Array:
     return 0.5 * (places[f"left_{part}"] + places[f"right_{part}"])
 
 
-def _up(positions: Array, layout: Layout, given: str | None, path: Path) -> tuple[str, str]:
+def _up(positions: Array, layout: PointLayout, given: str | None, path: Path) -> tuple[str, str]:
     """Return the up axis and a warning or an empty string."""
     if given is not None:
         if given not in UP_AXES:

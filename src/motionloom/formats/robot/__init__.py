@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from motionloom.character.robot.model import Robot
-from motionloom.character.robot.retarget import retarget_to_robot
 from motionloom.errors import MotionFormatError, MotionloomError
 from motionloom.files import check_regular
 from motionloom.formats.robot.draft import Draft
 from motionloom.motion.roles.assignment import load_role_map
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion
 
 MODEL_SUFFIXES = (".xml", ".mjcf", ".urdf")
 
@@ -31,6 +34,13 @@ def is_robot_model(path: str | Path) -> bool:
     (True, False)
     """
     return Path(path).suffix.lower() in MODEL_SUFFIXES
+
+
+def retarget_to_robot(motion: Motion, robot: Robot) -> Motion:
+    """Retarget a motion to a robot; see `motionloom.character.robot.retarget`."""
+    from motionloom.character.robot import retarget  # needs SciPy and Numba
+
+    return retarget.retarget_to_robot(motion, robot)
 
 
 def load_robot(

@@ -39,7 +39,7 @@ NEEDED = tuple(
 
 
 @dataclass(frozen=True)
-class Layout:
+class PointLayout:
     """Order and meaning of the points in an array.
 
     Attributes
@@ -108,12 +108,12 @@ _HALPE = (
     *_sided("head_top neck hips l_toe r_toe l_small_toe r_small_toe l_heel r_heel"),
 )  # fmt: skip
 
-LAYOUTS: dict[str, Layout] = {
+LAYOUTS: dict[str, PointLayout] = {
     layout.name: layout
     for layout in (
-        Layout("humanml3d", _SMPL, anatomical=True, fps=20.0, unit="m", up="y"),
-        Layout("smpl", (*_SMPL, "left_hand", "right_hand"), anatomical=True),
-        Layout(
+        PointLayout("humanml3d", _SMPL, anatomical=True, fps=20.0, unit="m", up="y"),
+        PointLayout("smpl", (*_SMPL, "left_hand", "right_hand"), anatomical=True),
+        PointLayout(
             "h36m",
             _sided(
                 "hips r_hip r_knee r_ankle l_hip l_knee l_ankle spine neck head head_top"
@@ -121,8 +121,8 @@ LAYOUTS: dict[str, Layout] = {
             ),
             fps=50.0,
         ),
-        Layout("coco", (*_FACE, *_COCO_BODY)),
-        Layout(
+        PointLayout("coco", (*_FACE, *_COCO_BODY)),
+        PointLayout(
             "openpose",
             _sided(
                 "nose neck r_shoulder r_elbow r_wrist l_shoulder l_elbow l_wrist hips r_hip r_knee"
@@ -130,8 +130,8 @@ LAYOUTS: dict[str, Layout] = {
                 " r_toe r_small_toe r_heel"
             ),
         ),
-        Layout("halpe", _HALPE),
-        Layout(
+        PointLayout("halpe", _HALPE),
+        PointLayout(
             "kinect",
             _sided(
                 "hips spine neck_mid head l_shoulder l_elbow l_wrist l_hand r_shoulder r_elbow"
@@ -141,7 +141,7 @@ LAYOUTS: dict[str, Layout] = {
             fps=30.0,
             unit="m",
         ),
-        Layout(
+        PointLayout(
             "mediapipe",
             _sided(
                 "nose l_eye_inner l_eye l_eye_outer r_eye_inner r_eye r_eye_outer l_ear r_ear"
@@ -231,7 +231,7 @@ def _parsed(label: str) -> tuple[str, str]:
     return (_SIDE[sides[0]] if sides else ""), "".join(rest)
 
 
-def labeled_layout(labels: Sequence[str], name: str = "labels") -> Layout | None:
+def labeled_layout(labels: Sequence[str], name: str = "labels") -> PointLayout | None:
     """Return the layout of points whose labels name the joints of a body, or None.
 
     Examples
@@ -243,13 +243,13 @@ def labeled_layout(labels: Sequence[str], name: str = "labels") -> Layout | None
     if not set(NEEDED) <= landmarks.keys():
         return None
     trunk = {"spine", "chest", "neck", "left_collar", "right_collar", "hips"}
-    return Layout(name, tuple(labels), landmarks, anatomical=trunk <= landmarks.keys())
+    return PointLayout(name, tuple(labels), landmarks, anatomical=trunk <= landmarks.keys())
 
 
 # --- mapping files ------------------------------------------------------------------------
 
 
-def layout_named(name: str | Path | Mapping[str, Any]) -> Layout:
+def layout_named(name: str | Path | Mapping[str, Any]) -> PointLayout:
     """Return a built-in layout, or read one from a mapping or a JSON or TOML file.
 
     A mapping has the name or number of a point for each landmark, or a list of them::
@@ -294,7 +294,7 @@ def layout_named(name: str | Path | Mapping[str, Any]) -> Layout:
         raise MotionFormatError(str(error), path=path) from None
 
 
-def layout_from(entries: Any, name: str) -> Layout:
+def layout_from(entries: Any, name: str) -> PointLayout:
     """Return the layout that a mapping describes; see `layout_named`."""
     if not isinstance(entries, Mapping) or not isinstance(entries.get("landmarks"), Mapping):
         raise InvalidInput(
@@ -322,7 +322,7 @@ def layout_from(entries: Any, name: str) -> Layout:
         raise InvalidInput(f"the layout lacks {', '.join(lacking)}")
     trunk = {"spine", "chest", "neck", "left_collar", "right_collar", "hips"}
     unit, up, fps = entries.get("unit"), entries.get("up"), entries.get("fps")
-    return Layout(
+    return PointLayout(
         name, points, landmarks, anatomical=trunk <= landmarks.keys(),
         fps=None if fps is None else float(fps), unit=None if unit is None else str(unit),
         up=None if up is None else str(up),
@@ -361,7 +361,7 @@ _CLEAR = 1.5  # times the score of the next best layout
 class Recognized:
     """A layout, the evidence for it, and a warning if another one is about as plausible."""
 
-    layout: Layout
+    layout: PointLayout
     reason: str
     warning: str = ""
 
@@ -413,6 +413,6 @@ def body_score(landmarks: Mapping[str, Array]) -> float:
     return float(np.mean(np.minimum(terms, 2.0)))
 
 
-def listed(layouts: Iterable[Layout] = LAYOUTS.values()) -> str:
+def listed(layouts: Iterable[PointLayout] = LAYOUTS.values()) -> str:
     """Return the numbers of points of all layouts, for an error message."""
     return ", ".join(f"{len(layout.points)} ({layout.name})" for layout in layouts)

@@ -137,7 +137,7 @@ def marker_set(labels: Sequence[str]) -> MarkerSet | None:
     Examples
     --------
     >>> marker_set(["LASI", "RASI", "LPSI", "RPSI", "LKNE", "LANK", "LTOE"]).missing[0]
-    'right_knee'
+    'left_shoulder'
     >>> marker_set(["stick1", "stick2"]) is None
     True
     """

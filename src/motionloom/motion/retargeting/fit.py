@@ -161,7 +161,7 @@ def stands_on_four_legs(skeleton: Skeleton) -> bool:
     Examples
     --------
     >>> import motionloom as ml
-    >>> stands_on_four_legs(ml.demo.clip("walk").skeleton)
+    >>> bool(stands_on_four_legs(ml.demo.clip("walk").skeleton))
     False
     """
     limbs = [f"{side}_{part}" for side in SIDES for part in ("hip", "ankle", "shoulder", "wrist")]

@@ -440,6 +440,10 @@ _TITLES = {
     "jump": "jump of {cm:.0f} cm in one frame",
     "limbs": "limbs overlap {cm:.1f} cm",
     "balance": "{cm:.1f} cm out of balance",
+    "drag": "toes drag {cm:.0f} cm",
+    "range": "a joint is {value:.0f} degrees beyond its range",
+    "turn": "a joint turns {value:.1f} times as fast as in the takes",
+    "height": "{cm:.1f} cm off the height of the takes",
 }
 
 
@@ -485,7 +489,7 @@ def write_worst_second(
     frame = min(worst.frame, len(motion) - 1)
     first = max(min(frame - half, len(motion) - 2 * half - 1), 0)
     last = min(first + 2 * half + 1, len(motion))
-    title = _TITLES[worst.measure].format(
+    title = _TITLES.get(worst.measure, worst.measure).format(
         value=worst.value, cm=100 * worst.value, percent=100 * worst.value
     )
     take = f"take {worst.take}" if worst.take and worst.measure != "seam" else ""
