@@ -36,7 +36,7 @@ PURPOSES = {
     "fbx": "reading FBX; writing it needs no extra",
     "graphs": "graphs as NetworkX objects",
     "notebook": "`ml.view`: the studio's 3D stage in a notebook cell",
-    "robot": "replaying and comparing motions of humanoid robots with MuJoCo; retargeting needs none",
+    "robot": "comparing humanoid robots in MuJoCo; retargeting needs no extra",
     "parquet": "tables in Parquet, `export --parquet`",
     "studio": "`motionloom studio`: the studio, which also serves the Blender extension",
     "usd": "reading and writing USD",

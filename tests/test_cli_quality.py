@@ -69,7 +69,7 @@ def test_quality_is_printed_returned_and_drawn(command, place, tmp_path):
     assert {"foot_slide_m", "floor_penetration_m", "seam_acceleration_ratio"} <= set(quality)
     assert {"jumps", "limb_intersection_m", "balance_m", "takes", "warnings"} <= set(quality)
     assert quality["worst"][0]["measure"] in ("slide", "floor", "seam", "steps", "jump", "limbs",
-                                              "balance")  # fmt: skip
+                                              "balance", "drag", "range", "turn", "height")  # fmt: skip
     warned = [line.removeprefix("warning: ") for line in said.splitlines() if "warning: " in line]
     assert warned == quality["warnings"]
 

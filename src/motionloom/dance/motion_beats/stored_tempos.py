@@ -34,8 +34,8 @@ def stored_tempos(
 
     Examples
     --------
-    >>> stored_tempos(lib.store, ["walk"])["walk"] is None
-    True
+    >>> list(stored_tempos(lib.store, ["walk"]))
+    ['walk']
     """
     stored = _stored(library)
     given = given_beats(library)

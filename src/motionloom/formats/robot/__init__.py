@@ -19,6 +19,7 @@ from motionloom.motion.roles.assignment import load_role_map
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion
+    from motionloom.motion.feet.contacts import FootContacts
 
 MODEL_SUFFIXES = (".xml", ".mjcf", ".urdf")
 
@@ -36,11 +37,13 @@ def is_robot_model(path: str | Path) -> bool:
     return Path(path).suffix.lower() in MODEL_SUFFIXES
 
 
-def retarget_to_robot(motion: Motion, robot: Robot) -> Motion:
+def retarget_to_robot(
+    motion: Motion, robot: Robot, *, contacts: FootContacts | None = None
+) -> Motion:
     """Retarget a motion to a robot; see `motionloom.character.robot.retarget`."""
     from motionloom.character.robot import retarget  # needs SciPy and Numba
 
-    return retarget.retarget_to_robot(motion, robot)
+    return retarget.retarget_to_robot(motion, robot, contacts=contacts)
 
 
 def load_robot(
