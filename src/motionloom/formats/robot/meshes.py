@@ -95,12 +95,13 @@ def simplified(vertices: NDArray[np.float64], triangles: NDArray[np.uint32], cel
     Examples
     --------
     >>> simplified(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 0.99, 0]]),
-    ...            np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3]], np.uint32), 10)[1].shape[1]
-    3
+    ...            np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3]], np.uint32), 10)[1]
+    array([[0, 1, 2]], dtype=uint32)
     """
     low = vertices.min(axis=0)
     size = max(float(np.ptp(vertices, axis=0).max()) / cells, 1e-9)
     keys = np.floor((vertices - low) / size + 1e-9).astype(np.int64)
+    keys = np.minimum(keys, cells - 1)  # the far border belongs to the last cell
     _, index = np.unique(keys, axis=0, return_inverse=True)
     index = index.reshape(-1)
     counts = np.bincount(index)
