@@ -59,7 +59,7 @@ def test_the_tour_leaves_what_it_names(demo_folder):
     page = (demo_folder.path / "index.html").read_text(encoding="utf-8")
     for name in re.findall(r'(?:src|href)="([^"]+)"', page):
         assert (demo_folder.path / name).exists(), name
-    assert page.count("<h2>") == len(STEPS) and page.count("motionloom-player") >= 8
+    assert page.count("<h2>") == len(STEPS) and page.count("</motionloom-player>") >= 8
     assert "$ motionloom search" in page and "http" not in page
 
 

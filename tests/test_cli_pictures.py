@@ -7,6 +7,7 @@ import re
 import sys
 
 import pytest
+from packed_clips import clips_of
 from PIL import Image
 from plain_motions import walker
 
@@ -111,6 +112,15 @@ def folder(tmp_path):
     return tmp_path / "takes"
 
 
+def test_show_writes_a_page_that_plays_the_motion(run, folder, tmp_path):
+    take = sorted(folder.rglob("*.bvh"))[0]
+    assert run("show", take, "-o", "out/walk.html")[0] == 0
+    page = (tmp_path / "out" / "walk.html").read_text(encoding="utf-8")
+    (clip,) = clips_of(page)
+    assert clip["frames"] > 1 and clip["name"] == take.stem
+    assert "default-src 'none'" in page and len(page) < 40_000
+
+
 def test_sheet_of_a_folder_names_and_labels_its_files(run, folder, tmp_path):
     code, out, _ = run("sheet", "takes")
     assert code == 0
@@ -120,7 +130,7 @@ def test_sheet_of_a_folder_names_and_labels_its_files(run, folder, tmp_path):
     titles = ["jog/a", "walk/a", "b"]
     places = [page.index(f'<h2 title="{title}">') for title in titles]
     assert places == sorted(places)
-    assert page.count('<span class="chip">walk</span>') == 2
+    assert page.count('class="chip">walk</button>') == 2
 
 
 def test_sheet_reports_bad_files_and_draws_the_others(run, folder, tmp_path):
@@ -143,7 +153,7 @@ def test_sheet_of_a_library_shows_its_labels(run, folder, tmp_path):
     assert re.search(r"\b1 more .*--max 2", out)
     page = (tmp_path / "sheet.html").read_text(encoding="utf-8")
     assert "<h1>My takes</h1>" in page
-    assert '<span class="chip">jog</span>' in page
+    assert 'class="chip">jog</button>' in page
 
 
 def test_sheet_draws_the_chosen_motions_of_a_library(run, folder, tmp_path):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import json
 import re
-import shutil
 import stat
-import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
+from packed_clips import clips_of, positions_of, read_clip
 from PIL import Image
 from plain_motions import ball, beast, snake, walker
 
@@ -33,8 +30,12 @@ from motionloom.plots import (
 )
 from motionloom.plots.figures.drawing import VIEWS, Camera, figure_strokes, grid_step
 from motionloom.plots.figures.stick_figure import COLORS, LEFT, MIDDLE, RIGHT, stick_figure
-from motionloom.plots.pages.player import MISSING, asset_text, clip_data, quantize_positions
+from motionloom.plots.pages import player
+from motionloom.plots.pages.html_pages import write_player_page
+from motionloom.plots.pages.player import packed_clip, packed_motion, quantize_positions
 
+ROOT = Path(__file__).parents[1]
+BUILT = Path(player.__file__).parent / "built" / "player.js"
 ANY = pytest.mark.parametrize("make", [walker, beast, snake, ball])
 
 
@@ -428,17 +429,6 @@ def test_animations_explain_mistakes(tmp_path, options, message):
 # --- the player -----------------------------------------------------------------------
 
 
-def clips_of(page: str) -> list[dict]:
-    return [json.loads(html.unescape(text)) for text in re.findall(r'data-clip="([^"]*)"', page)]
-
-
-def decoded(clip: dict) -> np.ndarray:
-    codes = np.frombuffer(base64.b64decode(clip["data"]), dtype="<i2")
-    codes = codes.reshape(clip["frames"], clip["points"], 3).astype(float)
-    codes[codes == MISSING] = np.nan
-    return codes * clip["scale"] + clip["origin"]
-
-
 @ANY
 def test_the_player_carries_the_positions_to_within_rounding(make):
     motion = make()
@@ -447,44 +437,45 @@ def test_the_player_carries_the_positions_to_within_rounding(make):
     truth = figure.positions(motion)
     assert clip["frames"] == len(motion)
     assert clip["note"] == ""
-    error = np.abs(decoded(clip) - truth).max()
+    error = np.abs(positions_of(clip) - truth).max()
     assert error <= 0.51 * clip["scale"] + 1e-6 * figure.size
-    assert clip["scale"] < 1e-4 * max(np.ptp(truth.reshape(-1, 3), axis=0).max(), 1e-9)
+    assert clip["scale"] <= 2.6e-4 * figure.size  # less than a tenth of a pixel
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js to run the script")
-def test_the_script_unpacks_the_same_positions_and_draws_a_curve_through_them(tmp_path):
+def test_missing_points_stay_missing_and_do_not_disturb_the_others():
     motion = walker()
-    (clip,) = clips_of(player_html(motion, budget=Budget(fps=10)))
-    script = asset_text("player.js") + (
-        "\nconst clip = MotionloomPlayer.unpack(JSON.parse(require('fs').readFileSync(0)));"
-        "const at = (f) => Array.from(MotionloomPlayer.sample("
-        "clip.positions, clip.frames, 3 * clip.points, f, new Float32Array(3 * clip.points)));"
-        "console.log(JSON.stringify([Array.from(clip.positions), at(7), at(7.5), at(28.9)]));"
+    rotations = motion.rotations.copy()
+    rotations[10:14, 3] = np.nan
+    rotations[0, 5] = np.nan
+    body = replace(motion, rotations=rotations)
+    figure = stick_figure(body)
+    truth = figure.positions(body)
+    (clip,) = clips_of(player_html(body))
+    gone = ~np.isfinite(truth).all(axis=-1)
+    assert gone.any() and not gone.all()
+    assert np.array_equal(clip["missing"], gone)
+    np.testing.assert_allclose(
+        positions_of(clip), np.where(gone[..., None], np.nan, truth), atol=1e-3
     )
-    (tmp_path / "player.js").write_text("global.window = {};\n" + script)
-    ran = subprocess.run(
-        ["node", tmp_path / "player.js"],
-        input=json.dumps(clip), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    positions, at_frame, between, near_end = (np.array(part) for part in json.loads(ran.stdout))
-    np.testing.assert_allclose(positions, decoded(clip).ravel(), atol=1e-6)
-    np.testing.assert_allclose(at_frame, decoded(clip)[7].ravel(), atol=1e-6)
-    figure = stick_figure(motion)
-    truth = figure.positions(motion.resample(20))[15].ravel()
-    straight = decoded(clip)[7:9].mean(axis=0).ravel()
-    assert np.abs(between - truth).max() < 0.5 * np.abs(straight - truth).max()
-    assert np.all(np.isfinite(near_end))
 
 
-def test_missing_coordinates_stay_missing(rng):
-    values = rng.normal(size=(4, 3, 3))
-    values[2, 1] = np.nan
-    codes, origin, scale = quantize_positions(values)
-    assert np.all(codes[2, 1] == MISSING)
-    assert np.count_nonzero(codes == MISSING) == 3
-    keep = np.isfinite(values)
-    np.testing.assert_allclose((codes * scale + origin)[keep], values[keep], atol=0.51 * scale)
+def test_a_figure_far_from_the_origin_keeps_its_accuracy(rng):
+    values = rng.normal(size=(4, 3, 3)) + [1e4, 0.0, -3e4]
+    codes, origin, scale = quantize_positions(values, 1.75)
+    np.testing.assert_allclose(codes * scale + origin, values, atol=0.51 * scale)
+    assert scale < 1e-3
+
+
+def test_points_that_are_too_far_apart_are_refused():
+    values = np.array([[0, 2**40, 0, 2**40]])
+    with pytest.raises(InvalidInput, match="too far apart"):
+        packed_clip({}, values)
+
+
+@pytest.mark.parametrize("top", [1, 63, 64, 8191, 8192, 2**20, 2**30 - 1])
+def test_numbers_of_all_lengths_are_packed(rng, top):
+    series = rng.integers(-top // 4, top // 4 + 1, size=(3, 50))
+    assert np.array_equal(read_clip(packed_clip({"a": 1}, series))["values"], series)
 
 
 def test_ten_minutes_are_cut_down_and_the_caption_says_so():
@@ -499,10 +490,11 @@ def test_ten_minutes_are_cut_down_and_the_caption_says_so():
     page = player_html(long)
     (clip,) = clips_of(page)
     assert clip["frames"] <= 900
-    assert len(page) < 400_000
+    assert len(page) < 150_000
     assert clip["note"] == "Shown here: the first 90 of 600.0 s, at 10 frames per second."
     assert "18,000 frames" in clip["facts"]
-    np.testing.assert_allclose(decoded(clip)[10], stick_figure(long).positions(long)[30], atol=1e-3)
+    expected = stick_figure(long).positions(long)[30]
+    np.testing.assert_allclose(positions_of(clip)[10], expected, atol=1e-3)
 
 
 def test_a_minute_keeps_its_length_at_a_lower_rate():
@@ -550,16 +542,47 @@ def test_a_budget_explains_mistakes(name):
 # --- contact sheets -------------------------------------------------------------------
 
 
+def test_the_player_is_built_from_its_sources():
+    """The built script is in the repository, so that pages can be written without Node."""
+    first = BUILT.read_text(encoding="utf-8").split("\n")[0]
+    names, digest = re.search(r"studio/\{(.*)\}, sha256 (\w+)", first).groups()
+    sources = [ROOT / "studio" / name for name in names.split(",")]
+    if not (ROOT / "studio").is_dir():
+        pytest.skip("an sdist has no sources of the page")
+    data = b"".join(path.read_bytes() for path in sources)
+    assert hashlib.sha256(data).hexdigest() == digest, "run python build_page.py"
+    assert {path.name for path in sources} >= {"player.ts", "sheet.ts", "clock.ts"}
+    assert len(gzip.compress(BUILT.read_bytes())) < 12_000  # the limit is 250 kB
+
+
+def test_a_page_may_run_nothing_but_the_player(tmp_path):
+    page = write_player_page(walker(), tmp_path / "p.html").read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    code = zlib.decompress(base64.b64decode(re.search(r'atob\("([^"]*)"', script)[1]), -15)
+    hashes = [
+        base64.b64encode(hashlib.sha256(text).digest()).decode()
+        for text in (script.encode(), code, style.encode())
+    ]
+    assert policy == (
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}' 'sha256-{hashes[1]}'; "
+        f"style-src 'sha256-{hashes[2]}'; base-uri 'none'"
+    )
+    assert code.decode() == BUILT.read_text(encoding="utf-8").split("\n", 1)[1]
+    assert "unsafe" not in page and " style=" not in page
+
+
 def test_a_sheet_has_a_card_for_every_clip_and_needs_nothing_else(tmp_path):
     clips = [(f"walk {k}", walker(), f"walk, take {k}") for k in range(30)]
     sheet = contact_sheet(clips, tmp_path / "sheet.html", title="Takes & more")
     page = sheet.path.read_text(encoding="utf-8")
     assert (sheet.clips, sheet.cut, sheet.bytes) == (30, 0, sheet.path.stat().st_size)
     assert page.count('<article class="clip"') == 30
-    assert '<span class="chip">take 7</span>' in page
+    assert '<button type="button" class="chip">take 7</button>' in page
     assert "<h1>Takes &amp; more</h1>" in page
     assert not re.search(r"https?:|//cdn|@import|url\(|<link|src=", page)
-    assert sheet.bytes / sheet.clips < 20_000
+    assert sheet.bytes / sheet.clips < 5_000
 
 
 def test_long_clips_show_their_beginning_and_say_so(tmp_path):
@@ -620,8 +643,8 @@ def test_a_sheet_that_fails_leaves_nothing_behind(tmp_path):
 
 
 def test_a_sheet_drops_fingers_before_it_grows(tmp_path):
-    data = clip_data(snake(joints=90), Budget(points=40))
-    assert data["points"] <= 40
+    clip = read_clip(packed_motion(snake(joints=90), Budget(points=40)))
+    assert clip["points"] <= 40
 
 
 def test_a_head_without_a_known_top_is_a_ball_at_its_joint():

@@ -1,12 +1,10 @@
 """Crowds from above: pictures, films and pages."""
 
-import base64
-import json
-import re
 import shutil
 
 import numpy as np
 import pytest
+from packed_clips import clips_of
 
 import motionloom as ml
 from motionloom.dance.music import Music
@@ -51,16 +49,16 @@ def test_a_film_has_the_music(tmp_path, agents):
 def test_the_page_holds_all_places_to_a_centimeter(tmp_path, agents):
     line = np.array([(0.0, 0.0), (0.0, 9.0)])
     text = write_top_view(agents, tmp_path / "top.html", line=line).read_text()
-    assert "http" not in text  # nothing from outside
-    scene = json.loads(re.search(r'<script type="application/json">(.*?)</script>', text).group(1))
-    size = (scene["agents"], scene["bodies"], scene["frames"], 3)
-    assert size == (3, 2, 20, 3) and scene["rate"] == 10.0
-    places = np.frombuffer(base64.b64decode(scene["places"]), "<i4").reshape(size)
+    assert "http:" not in text and "https:" not in text  # nothing from outside
+    (clip,) = clips_of(text)
+    size = (clip["agents"], clip["bodies"], 3, clip["frames"])
+    assert size == (3, 2, 3, 20) and clip["fps"] == 10.0
+    places = clip["values"].reshape(size)
     wanted = agents[2][0].root[::3][:20]
-    np.testing.assert_allclose(places[2, 0, :, 0] / 100, wanted[:, 0], atol=0.006)
-    np.testing.assert_allclose(places[2, 0, :, 1] / 100, wanted[:, 2], atol=0.006)
+    np.testing.assert_allclose(places[2, 0, 0] / 100, wanted[:, 0], atol=0.006)
+    np.testing.assert_allclose(places[2, 0, 1] / 100, wanted[:, 2], atol=0.006)
     turns = agents[2][0].headings()[::3][:20]
-    np.testing.assert_allclose(np.cos(places[2, 0, :, 2] / 1000), np.cos(turns), atol=2e-3)
+    np.testing.assert_allclose(np.cos(places[2, 0, 2] / 1000), np.cos(turns), atol=2e-3)
 
 
 def test_one_frame_of_one_body_is_enough(tmp_path, agents):

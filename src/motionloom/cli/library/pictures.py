@@ -33,10 +33,10 @@ def show(
     output: Annotated[
         Path | None,
         Option(
-            "Output: .png, .svg, .pdf, .gif or .mp4. [NAME.png]",
+            "Output: .png, .svg, .pdf, .gif, .mp4 or .html (a player). [NAME.png]",
             "-o --output",
             metavar="FILE",
-            check=writes(*PICTURES, *_FILMS),
+            check=writes(*PICTURES, *_FILMS, *PAGES),
         ),
     ] = None,
     gif: Annotated[bool, Option("Also write a GIF with the same name.", "--gif")] = False,
@@ -58,7 +58,7 @@ def show(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Draw a motion as a film strip, an animated GIF or a video."""
+    """Draw a motion as a film strip, an animated GIF, a video or a page that plays it."""
     if mp4:
         writes(*_FILMS)(Path("film.mp4"))
     motion, first = segment_from(file)
@@ -89,6 +89,11 @@ def _draw(
         from motionloom.plots.figures.filmstrip import write_strip
 
         write_strip(motion, path, **look, **strip)
+        return
+    if suffix in PAGES:
+        from motionloom.plots.pages.html_pages import write_player_page
+
+        write_player_page(motion, path)
         return
     from motionloom.plots.figures.animation import GIF_SECONDS, write_gif, write_mp4
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.dance.music import Music, audible
 from motionloom.errors import InvalidInput
-from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.plots.figures.animation import GIF_SECONDS, write_frames_mp4, write_looping_gif
+from motionloom.plots.pages.html_pages import write_clip_page
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
-from motionloom.plots.pages.player import asset_text
+from motionloom.plots.pages.player import packed_clip
 
 Array = NDArray[np.float64]
 
@@ -109,7 +106,7 @@ def write_top_view(
         )
     view = TopView(_bodies(agents), agents[0][0].fps, radius, room, columns, line)
     if kind == ".html":
-        return write_top_view_page(view, path)
+        return write_clip_page(packed_view(view, name=path.stem), path.stem, path)
     canvas = _Canvas(view, _FILM_DPI if kind in (".gif", ".mp4") else _DPI)
     if kind == ".gif":
         return _gif(canvas, path, GIF_SECONDS if seconds is None else seconds)
@@ -230,50 +227,53 @@ _RATE = 10.0  # samples per second; the page interpolates between them
 _CENTIMETER, _MILLIRADIAN = 100.0, 1000.0
 
 
-def write_top_view_page(view: TopView, path: str | Path) -> Path:
-    """Write an HTML page, with positions in centimeters and headings in milliradians."""
-    path = Path(path)
+def packed_view(
+    view: TopView, *, name: str, trail: float = TRAIL, marks: Sequence[int] = ()
+) -> str:
+    """Pack a view for a player, with positions in centimeters and headings in milliradians.
+
+    Parameters
+    ----------
+    view : TopView
+    name : str
+        Title.
+    trail : float
+        Length of the visible path in seconds; 0 shows all of it.
+    marks : sequence of int
+        Frames to mark on the path.
+    """
     count = view.bodies.shape[2]
     rate = min(_RATE, view.fps)
     frames = np.minimum(
         np.rint(np.arange(int((count - 1) / view.fps * rate) + 1) * view.fps / rate), count - 1
     ).astype(np.intp)
     shown = view.bodies[:, :, frames]
-    yaws = (np.unwrap(shown[..., 2], axis=2) + np.pi) % (2.0 * np.pi) - np.pi
+    yaws = np.unwrap(shown[..., 2], axis=2)
     packed = np.stack(
-        [_CENTIMETER * shown[..., 0], _CENTIMETER * shown[..., 1], _MILLIRADIAN * yaws], axis=-1
+        [_CENTIMETER * shown[..., 0], _CENTIMETER * shown[..., 1], _MILLIRADIAN * yaws], axis=2
     )
     low, high = view.extent
     line = np.zeros((0, 2)) if view.line is None else np.asarray(view.line)[::10]
-    scene = {
+    header = {
+        "kind": "floor",
+        "name": name,
+        "facts": "",
+        "note": "",
+        "fps": rate,
         "agents": shown.shape[0],
         "bodies": shown.shape[1],
-        "frames": len(frames),
-        "rate": rate,
-        "places": base64.b64encode(np.rint(packed).astype("<i4").tobytes()).decode(),
         "radius": view.radius,
         "room": None if view.room is None else list(view.room),
         "columns": [list(column) for column in view.columns],
         "line": np.round(line, 2).tolist(),
-        "low": low.tolist(),
-        "high": high.tolist(),
+        "low": np.round(low, 2).tolist(),
+        "high": np.round(high, 2).tolist(),
         "colors": COLORS,
         "outline": OUTLINE.tolist(),
-        "trail": TRAIL,
+        "trail": trail,
+        "marks": [round(mark * rate / view.fps, 1) for mark in marks],
     }
-    with atomic_write(path) as scratch:
-        scratch.write_text(
-            '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width">\n'
-            f"<title>{escape(path.stem)}</title>\n"
-            f"<style>{asset_text('top_view.css')}</style>\n"
-            '<canvas></canvas><p><button type="button">pause</button>'
-            '<input type="range" min="0" max="1" step="any" value="0"><output></output></p>\n'
-            f'<script type="application/json">{json.dumps(scene, separators=(",", ":"))}</script>\n'
-            f"<script>{asset_text('top_view.js')}</script>\n</html>\n",
-            encoding="utf-8",
-        )
-    return path
+    return packed_clip(header, np.rint(packed).astype(np.int64).reshape(-1, len(frames)))
 
 
 _COLORS = (

@@ -11,9 +11,16 @@ from typing import Any, NamedTuple
 
 from motionloom.files import atomic_write
 from motionloom.motion import Motion
-from motionloom.plots.pages.player import Budget, asset_text, clip_attribute, clip_data
+from motionloom.plots.pages.player import (
+    Budget,
+    asset_text,
+    packed_motion,
+    page_html,
+    page_parts,
+    player_element,
+)
 
-# 12 interpolated frames per second look smooth at this size; six seconds take about 20 kB.
+# 12 interpolated frames per second look smooth at this size; six seconds take about 7 kB.
 SHEET_BUDGET = Budget(fps=12.0, frames=72, seconds=6.0, points=40)
 
 
@@ -110,13 +117,10 @@ def _page(title: str, budget: Budget) -> tuple[str, str]:
         f"Only the first {budget.seconds:g} s of longer clips are shown. Click a clip to turn "
         f"and scrub it."
     )
-    parts = {
-        "title": escape(title),
-        "note": escape(note),
-        **{name: asset_text(name) for name in ("player.css", "sheet.css", "player.js", "sheet.js")},
-    }
-    before, after = asset_text("sheet.html").split("{{clips}}")
-    return _filled(before, parts), _filled(after, parts)
+    before, after = page_parts(title, asset_text("sheet.css"))
+    words = {"title": escape(title), "note": escape(note)}
+    head, foot = asset_text("sheet.html").split("{{clips}}")
+    return before + _filled(head, words), _filled(foot, words) + after
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:
@@ -126,25 +130,69 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 def _card(clip: SheetClip, budget: Budget) -> str:
     title = clip.title or clip.motion.name or "motion"
-    data = clip_data(clip.motion, budget, name=title)
+    player = player_element(packed_motion(clip.motion, budget, name=title), attributes="mini")
     labels = clip.labels
     if isinstance(labels, str):
         labels = [label.strip() for label in labels.split(",") if label.strip()]
-    chips = "".join(f'<span class="chip">{escape(str(label))}</span>' for label in labels)
+    chips = "".join(
+        f'<button type="button" class="chip">{escape(str(label))}</button>' for label in labels
+    )
     seconds = f"{clip.motion.duration:.1f} s"
     if clip.motion.duration > budget.seconds + 1e-6:
         seconds = f"first {budget.seconds:g} of {seconds}"
     return (
-        f'<article class="clip" tabindex="0" data-clip="{clip_attribute(data)}"><canvas></canvas>'
-        f'<div class="words"><h2 title="{escape(title)}">{escape(title)}</h2>'
+        f'<article class="clip">{player}<div class="words"><h2 title="{escape(title)}">'
+        f'<button type="button" class="open">{escape(title)}</button></h2>'
         f"<p>{seconds}</p>{chips}</div></article>\n"
     )
 
 
+_PLAYER_STYLE = """
+:root { color-scheme: light dark; --paper: #fff; } body { margin: 0; background: var(--paper); }
+@media (prefers-color-scheme: dark) { :root { --paper: #15181d; } }
+h1 { position: absolute; clip-path: inset(50%); }
+main, motionloom-player { height: 100vh; } motionloom-player { border: 0; border-radius: 0; }
+"""
+
+
+def write_player_page(motion: Motion, path: str | Path, *, budget: Budget | None = None) -> Path:
+    """Write a page that plays one motion, without a server or an internet connection.
+
+    Parameters
+    ----------
+    motion : Motion
+        At least one frame.
+    path : str or Path
+        Output file, written atomically.
+    budget : Budget, optional
+        Limits for long motions.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_player_page(ml.demo.clip("walk"), f"{folder}/walk.html")
+    ...     page.stat().st_size < 30_000
+    True
+    """
+    return write_clip_page(packed_motion(motion, budget or Budget()), motion.name or "motion", path)
+
+
+def write_clip_page(clip: str, title: str, path: str | Path) -> Path:
+    """Write a page that is filled by one packed clip."""
+    words = f"<p>{escape(title)} is played with JavaScript, which is switched off.</p>"
+    player = player_element(clip, words, "fill")
+    body = f"<main><h1>{escape(title)}</h1>{player}</main>"
+    with atomic_write(path) as scratch:
+        with scratch.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(page_html(title, body, _PLAYER_STYLE))
+    return Path(path)
+
+
 _BUDGET = Budget(fps=15.0, frames=120, seconds=8.0, points=40)
 _STYLE = """
-:root { --ink: #2b303a; --faint: #7b8494; --paper: #fff; --line: #dfe3ea;
-  --error: #c0392b; --warning: #b9770e; --healthy: #2e7d4f; }
+:root { --ink: #2b303a; --faint: #667080; --paper: #fff; --line: #dfe3ea;
+  --error: #c0392b; --warning: #8a5a08; --healthy: #2e7d4f; }
 @media (prefers-color-scheme: dark) { :root { --ink: #d8dce4; --faint: #8b94a5;
   --paper: #16181d; --line: #2c313b; --error: #ff7b6b; --warning: #f0b14a; --healthy: #6fcf97; } }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 66rem;
@@ -186,8 +234,7 @@ def doctor_section(motion: Motion, report: Mapping[str, Any]) -> ReportSection:
     )
     figure = ""
     if len(motion):
-        clip = clip_attribute(clip_data(motion, _BUDGET, name=" "))
-        figure = f'<div class="motionloom-player" data-clip="{clip}"></div>'
+        figure = player_element(packed_motion(motion, _BUDGET, name=" "))
     html = (
         f"<div><h2>{escape(str(report['file']))}</h2>{_issues(report)}{_facts(report)}"
         f"{_joint_map(report)}</div><div>{figure}</div>"
@@ -219,18 +266,13 @@ def write_doctor_page(
         f"<a class='{a.worst}' href='#m{k}'>{escape(a.title)}</a>" for k, a in enumerate(ordered)
     )
     bodies = "".join(f"<article id='m{k}'>{a.html}</article>" for k, a in enumerate(ordered))
+    body = (
+        f"<main><h1>Diagnostics</h1><p>{len(sections)} motions: {counts['error']} with errors, "
+        f"{counts['warning']} with warnings, {counts['healthy']} healthy.</p><ul>{unread}</ul>"
+        f"<nav>{links if len(ordered) > 1 else ''}</nav>{bodies}</main>"
+    )
     with atomic_write(path) as scratch:
-        scratch.write_text(
-            "<!doctype html><html lang='en'><meta charset='utf-8'>"
-            "<meta name='viewport' content='width=device-width'><title>motionloom doctor</title>"
-            f"<style>{asset_text('player.css')}{_STYLE}</style><h1>Diagnostics</h1>"
-            f"<p>{len(sections)} motions: {counts['error']} with errors, {counts['warning']} with "
-            f"warnings, {counts['healthy']} healthy.</p><ul>{unread}</ul>"
-            f"<nav>{links if len(ordered) > 1 else ''}</nav>{bodies}"
-            f"<script>(function () {{\n{asset_text('player.js')}\n"
-            "MotionloomPlayer.mountAll(document);\n})();</script></html>",
-            encoding="utf-8",
-        )
+        scratch.write_text(page_html("motionloom doctor", body, _STYLE), encoding="utf-8")
     return Path(path)
 
 

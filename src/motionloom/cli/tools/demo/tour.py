@@ -77,20 +77,22 @@ class IndexPage:
 
     def play(self, motion: Motion, words: str) -> None:
         """Add an animated figure of at most twelve seconds."""
-        from motionloom.plots.pages.player import player_html
+        from motionloom.plots.pages.player import Budget, packed_motion, player_element
 
-        shown = motion[: round(12.0 * motion.fps)]
+        player = player_element(packed_motion(motion[: round(12.0 * motion.fps)], Budget()))
         caption = f"<figcaption>{escape(words)}</figcaption>"
-        self._last.players.append(f"<figure>{caption}{player_html(shown)}</figure>")
+        self._last.players.append(f"<figure>{caption}{player}</figure>")
 
     def write(self, path: Path) -> Path:
         """Write the page to a file."""
+        from motionloom.plots.pages.player import player_script
+
         articles = "".join(_article(number, step) for number, step in enumerate(self.steps, 1))
         text = (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>motionloom: a tour</title>'
             f"<style>{_STYLE}</style><h1>motionloom: a tour</h1>"
             "<p>All motions were generated on this machine. Run the commands to repeat a step.</p>"
-            f"{articles}</html>\n"
+            f"{articles}<script>{player_script()}</script></html>\n"
         )
         with atomic_write(path) as scratch:
             scratch.write_text(text, encoding="utf-8")
