@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import re
 import stat
+import zlib
 from dataclasses import replace
 from pathlib import Path
 

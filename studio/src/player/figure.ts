@@ -42,7 +42,8 @@ export function figureOf({ header, values, gaps }: Unpacked<FigureHeader>): Figu
   for (const [from, to] of bones) if (from < to) upper[to] = from;
   for (let p = 0; p < points; p++)
     if (upper[p] >= 0)
-      for (let k = 0, a = 3 * p * frames, b = 3 * upper[p] * frames; k < 3 * frames; k++) values[a + k] += values[b + k];
+      for (let k = 0, a = 3 * p * frames, b = 3 * upper[p] * frames; k < 3 * frames; k++)
+        values[a + k] += values[b + k];
   const positions = new Float32Array(frames * points * 3);
   const path = new Float32Array(frames * 3);
   for (let t = 0; t < frames; t++)
@@ -233,14 +234,18 @@ export class FigureScene {
           const shade = Math.min(Math.floor((1 - gone) * 4), 3);
           if (shade < 0) continue;
           const [a, b] = [from, to].map((along) =>
-            axis === 0 ? this.see(k * figure.grid, figure.ground, along) : this.see(along, figure.ground, k * figure.grid),
+            axis === 0
+              ? this.see(k * figure.grid, figure.ground, along)
+              : this.see(along, figure.ground, k * figure.grid),
           );
           if (a[2] > 0 && b[2] > 0) shades[shade].push([a, b]);
         }
     }
     const width = Math.max(1, this.width / 700);
     shades.forEach((lines, shade) =>
-      this.stroke(`rgba(${this.ink.grid},${0.05 + 0.08 * shade})`, width, () => lines.forEach((one) => this.line(...one))),
+      this.stroke(`rgba(${this.ink.grid},${0.05 + 0.08 * shade})`, width, () =>
+        lines.forEach((one) => this.line(...one)),
+      ),
     );
   }
 
@@ -255,7 +260,9 @@ export class FigureScene {
     ink.shadow.forEach((color, layer) => {
       for (const [a, b, width] of pairs)
         if (whole(a, b))
-          this.stroke(color, ((layer ? 0.8 : 1.5) * width * focal) / a[2], () => this.line(a, [b[0] + 0.01, b[1], b[2]]));
+          this.stroke(color, ((layer ? 0.8 : 1.5) * width * focal) / a[2], () =>
+            this.line(a, [b[0] + 0.01, b[1], b[2]]),
+          );
     });
   }
 
@@ -279,10 +286,16 @@ export class FigureScene {
 
   private drawLimbs(): void {
     const { figure, pose } = this;
-    const seen = Array.from({ length: figure.points }, (_, p) => this.see(pose[3 * p], pose[3 * p + 1], pose[3 * p + 2]));
-    const limbs = figure.bones.map(
-      ([from, to, side, width]): Limb => ({ a: seen[from], b: seen[to], side, width, away: 0 }),
+    const seen = Array.from({ length: figure.points }, (_, p) =>
+      this.see(pose[3 * p], pose[3 * p + 1], pose[3 * p + 2]),
     );
+    const limbs = figure.bones.map(([from, to, side, width]): Limb => ({
+      a: seen[from],
+      b: seen[to],
+      side,
+      width,
+      away: 0,
+    }));
     if (figure.head) {
       const [from, to, width] = figure.head;
       const [p, q] = [3 * from, 3 * to];

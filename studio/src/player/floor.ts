@@ -97,7 +97,8 @@ export class FloorScene {
 
   private drawAgent(pen: CanvasRenderingContext2D, agent: number, seconds: number, pixel: number, ink: Ink): void {
     const { header } = this;
-    pen.strokeStyle = pen.fillStyle = header.colors[agent % header.colors.length];
+    const color = header.colors[agent % header.colors.length];
+    pen.strokeStyle = pen.fillStyle = color;
     pen.lineWidth = 1.4 * pixel;
     pen.globalAlpha = 0.6;
     pen.beginPath();
@@ -105,12 +106,12 @@ export class FloorScene {
     for (let then = from; then < to; then += STEP) pen.lineTo(...this.middle(agent, then));
     pen.lineTo(...this.middle(agent, to));
     pen.stroke();
-    pen.globalAlpha = 0.9;
-    for (const mark of header.marks) {
-      const color = pen.fillStyle;
+    if (header.marks.length) {
       pen.fillStyle = `rgb(${ink.right})`;
-      disc(pen, ...this.middle(agent, mark / header.fps), 2 * pixel);
-      pen.fill();
+      for (const mark of header.marks) {
+        disc(pen, ...this.middle(agent, mark / header.fps), 2 * pixel);
+        pen.fill();
+      }
       pen.fillStyle = color;
     }
     if (header.radius) {
@@ -125,7 +126,8 @@ export class FloorScene {
       const [cos, sin] = [Math.cos(yaw), Math.sin(yaw)];
       pen.globalAlpha = body === 0 ? 1 : 0.55;
       pen.beginPath();
-      for (const [left, ahead] of header.outline) pen.lineTo(x + cos * left + sin * ahead, z - sin * left + cos * ahead);
+      for (const [left, ahead] of header.outline)
+        pen.lineTo(x + cos * left + sin * ahead, z - sin * left + cos * ahead);
       pen.closePath();
       pen.fill();
     }

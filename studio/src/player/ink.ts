@@ -59,7 +59,9 @@ export function mixed(color: Rgb, other: Rgb, share: number): string {
 /** Whether the nearest background behind the element is dark, or else whether the page prefers dark. */
 export function onDark(element: Element | null): boolean {
   for (let one = element; one; one = one.parentElement ?? shadowHost(one)) {
-    const parts = getComputedStyle(one).backgroundColor.match(/[\d.]+/g)?.map(Number);
+    const parts = getComputedStyle(one)
+      .backgroundColor.match(/[\d.]+/g)
+      ?.map(Number);
     if (!parts || (parts.length > 3 && parts[3] < 0.5)) continue;
     return 0.3 * parts[0] + 0.6 * parts[1] + 0.1 * parts[2] < 110;
   }

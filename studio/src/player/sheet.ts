@@ -22,7 +22,9 @@ export function startSheet(): void {
     for (const card of cards) {
       const text = card.querySelector(".words")!.textContent!.toLowerCase();
       const labels = labelsOf(card);
-      card.hidden = !(words.every((word) => text.includes(word)) && [...chosen].every((label) => labels.includes(label)));
+      card.hidden = !(
+        words.every((word) => text.includes(word)) && [...chosen].every((label) => labels.includes(label))
+      );
     }
     const left = shown().length;
     const all = counted(cards.length);
