@@ -38,6 +38,7 @@ BENCHMARKS = {
     "robot": "benchmarks.robot",
     "scale": "benchmarks.scale",
     "steering": "benchmarks.steering",
+    "video": "benchmarks.video",
     "waits": "benchmarks.waits",
     "web": "benchmarks.web",
     "whole_web": "benchmarks.whole_web",
@@ -49,7 +50,7 @@ ROUNDS = {
     "act": 1, "blend": 9, "clean": 1, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3,
     "keyframes": 1, "knn": 3, "lazy": 3, "matching": 5, "parametric": 3, "recall": 3,
     "reconstruct": 3, "repair": 1, "rhythm": 3, "robot": 1, "scale": 1, "steering": 1,
-    "waits": 1, "web": 3,
+    "video": 1, "waits": 1, "web": 3,
     "whole_web": 1,
 }  # fmt: skip
 DEFAULT_ROUNDS = 7
