@@ -365,7 +365,7 @@ def graph_of(
 def _checked_count(state: AppState, settings: GraphSettings) -> int:
     """Return the number of motions in a graph; raise if there are too many for the page."""
     settings.frame_distance()  # raises if there is none
-    count = len(state.library.graphs.motions(settings))
+    count = len(state.library.graphs.motions(settings, examine=False))
     if count > _MAX_MOTIONS:
         raise InvalidInput(
             f"a graph in the studio may have at most {_MAX_MOTIONS} motions; got {count}. "

@@ -1,0 +1,109 @@
+"""Facts about single takes, found once per take and kept with the library.
+
+A fact is a small JSON value that follows from the frames of one take alone: its tempo, its grave
+fault, whether it is a loop. Facts are kept by a digest of the take, so a take that is renamed keeps
+them, and a take that changes is examined again. All facts of a kind are one named artifact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from motionloom.errors import LibraryError
+from motionloom.store.store import Store
+
+_NAME = "detected"
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True)
+class TakeFacts(Generic[Fact]):
+    """A kind of fact.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the artifact.
+    version : int
+        Increment it when the analysis gives different results than before.
+    types : tuple of type
+        Types of valid facts; stored facts of other types are damaged and are found again.
+
+    Examples
+    --------
+    >>> lengths: TakeFacts[int] = TakeFacts("lengths", 1, (int,))
+    >>> keys = {"walk": lib.store.entry("walk").key}
+    >>> found = lengths.values(lib.store, keys, lambda name: len(lib[name]))
+    >>> found == lengths.known(lib.store, keys) == {"walk": len(lib["walk"])}
+    True
+    """
+
+    kind: str
+    version: int
+    types: tuple[type, ...]
+    _unsaved: dict[str, Fact] = field(default_factory=dict, compare=False, repr=False)
+
+    def values(
+        self,
+        library: Store,
+        keys: Mapping[str, str],
+        find: Callable[[str], Fact],
+        progress: Callable[[int], None] | None = None,
+    ) -> dict[str, Fact]:
+        """Return the fact of each take, and keep those that are new.
+
+        Parameters
+        ----------
+        library : Store
+        keys : mapping of str to str
+            A digest of everything that the fact depends on, by the name of the take.
+        find : callable
+            Finds the fact of a take by name. It is called only for takes without a stored fact.
+        progress : callable, optional
+            Called with 1 for every take. If it raises an error, the facts so far are still kept.
+        """
+        known = self.known(library, keys)
+        new: dict[str, Fact] = {}
+        try:
+            for name, key in keys.items():
+                if name not in known:
+                    if key not in new:
+                        new[key] = find(name)
+                    known[name] = new[key]
+                if progress is not None:
+                    progress(1)
+        finally:
+            if new:
+                self._keep(library, new)
+        return {name: known[name] for name in keys}
+
+    def known(self, library: Store, keys: Mapping[str, str]) -> dict[str, Fact]:
+        """Return the facts that are already known, without reading any take."""
+        stored = {**self.stored(library), **self._unsaved}
+        return {name: stored[key] for name, key in keys.items() if key in stored}
+
+    def stored(self, library: Store) -> dict[str, Fact]:
+        """Return the stored facts by digest; empty if they are damaged or of another version."""
+        if _NAME not in library.artifacts.names(self.kind):
+            return {}
+        try:
+            about = library.artifacts.about(self.kind, _NAME)
+            facts = about[self.kind] if about.get("version") == self.version else {}
+            if not all(isinstance(fact, self.types) for fact in facts.values()):
+                raise TypeError("a fact has the wrong type")
+            return dict(facts)
+        except (LibraryError, KeyError, TypeError, AttributeError):
+            return {}
+
+    def _keep(self, library: Store, new: dict[str, Fact]) -> None:
+        """Save new facts; if the library cannot be written, keep them for this process."""
+        try:
+            with library.writing():
+                facts = {**self.stored(library), **new}
+                about = {"version": self.version, self.kind: facts}
+                library.artifacts.save(self.kind, _NAME, about)
+        except (LibraryError, OSError):
+            self._unsaved.update(new)
