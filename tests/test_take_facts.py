@@ -5,12 +5,13 @@ import pytest
 from test_loops import cycle
 
 import motionloom as ml
+from motionloom.dance.settings import BeatSettings
 from motionloom.motion_graph import artifact
 from motionloom.motion_graph.settings import GraphSettings
 from motionloom.store import Store
 from motionloom.store.take_facts import TakeFacts
 
-LENGTHS = TakeFacts("lengths", 1, (int,))
+LENGTHS = TakeFacts("lengths", 1, lambda fact: type(fact) is int)
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_facts_follow_the_frames_of_a_take(path):
 
 
 def test_facts_of_a_library_that_cannot_be_written_are_kept_for_the_process(path, monkeypatch):
-    facts, found = TakeFacts("lengths", 1, (int,)), []
+    facts, found = TakeFacts("lengths", 1, lambda fact: type(fact) is int), []
     with ml.Library(path) as lib:
 
         def refuse(*_):
@@ -98,3 +99,32 @@ def test_facts_of_a_library_that_cannot_be_written_are_kept_for_the_process(path
             facts.values(lib.store, {"walk": "k"}, lambda name: found.append(name) or 7)
         assert facts.known(lib.store, {"walk": "k", "walk_fast": "other"}) == {"walk": 7}
         assert found == ["walk"]
+
+
+def test_a_choreography_skips_takes_that_are_known_to_have_no_rhythm(tmp_path, monkeypatch):
+    from motionloom.dance.motion_beats import manual_beats
+
+    analyzed, analyze = [], manual_beats.analyze_beats
+
+    def counted(motions, settings):
+        analyzed.append(motions[0].name)
+        return analyze(motions, settings)
+
+    monkeypatch.setattr(manual_beats, "analyze_beats", counted)
+    with ml.Library.create(tmp_path / "takes.loom") as lib:
+        for name in ("dance_groove", "sit_stand"):
+            lib.add_motion(ml.demo.clip(name), name=name)
+        steps = []
+        first = lib.choreography(meter=4, progress=steps.append)
+        assert "no rhythm (confidence 0." in first.left_out["sit_stand"]
+        again = lib.choreography(meter=4, progress=steps.append)
+        assert analyzed == ["dance_groove", "sit_stand", "dance_groove"]
+        assert sum(steps) == 4 and again.left_out == first.left_out
+        assert len(again.movements) == len(first.movements)
+        assert lib.beats.tempos()["sit_stand"] is None
+        with pytest.raises(ml.errors.InvalidInput, match="no take has a rhythm .*confidence"):
+            lib.choreography(only=["sit_stand"])
+        assert len(analyzed) == 3
+        # With other settings of the beats, the take is analyzed again.
+        lib.choreography(meter=4, beats=BeatSettings(tempo_bpm=(40.0, 200.0)))
+        assert analyzed[3:] == ["dance_groove", "sit_stand"]

@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -74,8 +73,8 @@ CREATE TABLE prunings (a TEXT, b TEXT, sectors INTEGER, below_threshold INTEGER,
 """
 
 
-_FAULTS: TakeFacts[str | None] = TakeFacts("faults", 1, (str, NoneType))
-_LOOPS: TakeFacts[bool] = TakeFacts("loops", 1, (bool,))
+_FAULTS: TakeFacts[str | None] = TakeFacts("faults", 1, lambda fault: isinstance(fault, str | None))
+_LOOPS: TakeFacts[bool] = TakeFacts("loops", 1, lambda fact: isinstance(fact, bool))
 
 
 def library_graph(

@@ -27,7 +27,6 @@ from motionloom.store.remote.object_store import (
 )
 from motionloom.store.remote.replica import replica_for_workers
 
-
 _FEW = 50  # entries that are read one by one
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from motionloom.errors import LibraryError
 from motionloom.store.store import Store
@@ -29,12 +29,12 @@ class TakeFacts(Generic[Fact]):
         Kind of the artifact.
     version : int
         Increment it when the analysis gives different results than before.
-    types : tuple of type
-        Types of valid facts; stored facts of other types are damaged and are found again.
+    is_valid : callable
+        Checks a stored fact. If one of them is damaged, all are found again.
 
     Examples
     --------
-    >>> lengths: TakeFacts[int] = TakeFacts("lengths", 1, (int,))
+    >>> lengths: TakeFacts[int] = TakeFacts("lengths", 1, lambda fact: type(fact) is int)
     >>> keys = {"walk": lib.store.entry("walk").key}
     >>> found = lengths.values(lib.store, keys, lambda name: len(lib[name]))
     >>> found == lengths.known(lib.store, keys) == {"walk": len(lib["walk"])}
@@ -43,7 +43,7 @@ class TakeFacts(Generic[Fact]):
 
     kind: str
     version: int
-    types: tuple[type, ...]
+    is_valid: Callable[[Any], bool]
     _unsaved: dict[str, Fact] = field(default_factory=dict, compare=False, repr=False)
 
     def values(
@@ -77,7 +77,7 @@ class TakeFacts(Generic[Fact]):
                     progress(1)
         finally:
             if new:
-                self._keep(library, new)
+                self.keep(library, new)
         return {name: known[name] for name in keys}
 
     def known(self, library: Store, keys: Mapping[str, str]) -> dict[str, Fact]:
@@ -92,14 +92,12 @@ class TakeFacts(Generic[Fact]):
         try:
             about = library.artifacts.about(self.kind, _NAME)
             facts = about[self.kind] if about.get("version") == self.version else {}
-            if not all(isinstance(fact, self.types) for fact in facts.values()):
-                raise TypeError("a fact has the wrong type")
-            return dict(facts)
+            return dict(facts) if all(map(self.is_valid, facts.values())) else {}
         except (LibraryError, KeyError, TypeError, AttributeError):
             return {}
 
-    def _keep(self, library: Store, new: dict[str, Fact]) -> None:
-        """Save new facts; if the library cannot be written, keep them for this process."""
+    def keep(self, library: Store, new: Mapping[str, Fact]) -> None:
+        """Save new facts by digest, or keep them for this process if the library is read-only."""
         try:
             with library.writing():
                 facts = {**self.stored(library), **new}

@@ -16,7 +16,7 @@ graph settings, edits   ``graph-settings``,             a name
 parametric motion       ``parametric``                  the user's name
 choreography            ``choreography``                the user's name
 given beats, partners   ``beats``                       ``given``
-facts about takes       ``tempos``, ``faults``,         ``detected``
+facts about takes       ``rhythms``, ``faults``,        ``detected``
                         ``loops``
 ======================  ==============================  =========================================
 

@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 from motionloom.errors import InvalidInput
 from motionloom.library import DISTANCES, FEATURES, FrameBlock, Player, named_frame
 from motionloom.library.settings import GraphSettings, WalkSettings
-from motionloom.motion_graph.settings import PLANNED
 from motionloom.parallel import Progress
+from motionloom.settings import PLANNED
 from motionloom.studio.requests import (
     CodeLines,
     RequestModel,
