@@ -51,6 +51,9 @@ def test_a_progress_callback_can_stop_a_dance(steps, song):
     with pytest.raises(Stopped):
         steps.dance_to(song, seed=3, progress=progress)
     assert len(made) == 1 and made[0] < 20  # one block of the first attempt
+    shown = []
+    steps.dance_to(song, seed=3, seconds=6.0, progress=shown.append)
+    assert sum(shown) == 100 and min(shown) >= 0
 
 
 def test_a_dance_keeps_time_with_music_that_changes_its_tempo(steps, song):
