@@ -1,4 +1,4 @@
-"""Facts about takes are found once, kept with the library, and found again if they are damaged."""
+"""Facts about takes are found once, kept with the library, and found again if damaged."""
 
 import commands
 import pytest
@@ -64,10 +64,10 @@ def test_takes_are_examined_once_for_a_graph(path, monkeypatch):
 
 def test_facts_follow_the_frames_of_a_take(path):
     with ml.Library(path) as lib:
-        store, found = lib.store, []
+        store, examined = lib.store, []
 
         def find(name):
-            found.append(name)
+            examined.append(name)
             return len(lib[name])
 
         def lengths():
@@ -75,20 +75,20 @@ def test_facts_follow_the_frames_of_a_take(path):
             return LENGTHS.values(store, keys, find)
 
         assert lengths() == lengths() == {name: len(lib[name]) for name in lib.names}
-        assert found == list(lib.names)
+        assert examined == list(lib.names)
         walk = lib["walk"]
         lib.remove("walk")
         lib.add_motion(walk, name="renamed")
         lib.add_motion(walk[:60], name="walk")
         assert lengths()["walk"] == 60 and lengths()["renamed"] == len(walk)
-        assert found[3:] == ["walk"]  # the renamed take keeps its fact
+        assert examined[3:] == ["walk"]  # the renamed take keeps its fact
         lib.artifacts.save("lengths", "detected", {"version": 1, "lengths": {"a": "long"}})
         assert LENGTHS.stored(store) == {}
         assert lengths()["walk"] == 60  # found again
 
 
 def test_facts_of_a_library_that_cannot_be_written_are_kept_for_the_process(path, monkeypatch):
-    facts, found = TakeFacts("lengths", 1, lambda fact: type(fact) is int), []
+    facts, examined = TakeFacts("lengths", 1, lambda fact: type(fact) is int), []
     with ml.Library(path) as lib:
 
         def refuse(*_):
@@ -96,9 +96,9 @@ def test_facts_of_a_library_that_cannot_be_written_are_kept_for_the_process(path
 
         monkeypatch.setattr(lib.store.artifacts, "save", refuse)
         for _ in range(2):
-            facts.values(lib.store, {"walk": "k"}, lambda name: found.append(name) or 7)
+            facts.values(lib.store, {"walk": "k"}, lambda name: examined.append(name) or 7)
         assert facts.known(lib.store, {"walk": "k", "walk_fast": "other"}) == {"walk": 7}
-        assert found == ["walk"]
+        assert examined == ["walk"]
 
 
 def test_a_choreography_skips_takes_that_are_known_to_have_no_rhythm(tmp_path, monkeypatch):

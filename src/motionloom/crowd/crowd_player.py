@@ -462,7 +462,7 @@ class BlockPlayer(ScenePlayer):
 
         No frames may have been read from the player before.
 
-        `share` is told after every movement how much of the crowd is done.
+        Progress is reported to `share` after every movement.
         """
         self._share = share or Share(None)
         scene = self.record(seconds=self.seconds)

@@ -95,8 +95,8 @@ class DanceVerbs:
         if settings.beats != BeatSettings():
             return {}
         alone = [names[0] for names in together if len(names) == 1]
-        known = known_rhythms(self.store, alone)
-        reasons = {n: r.skipped(settings.movements.min_confidence) for n, r in known.items()}
+        rhythms = known_rhythms(self.store, alone)
+        reasons = {n: r.skipped(settings.movements.min_confidence) for n, r in rhythms.items()}
         return {name: reason for name, reason in reasons.items() if reason}
 
     @takes(BallroomSettings)

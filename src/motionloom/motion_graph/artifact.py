@@ -211,12 +211,12 @@ def _excluded(
     excluded = without_body({entry.name: skeletons[entry.skeleton] for entry in entries})
     judged = set(names) - excluded.keys() - named_takes(settings)
     keys = {entry.name: entry.key for entry in entries if entry.name in judged}
-    found = (
+    reasons = (
         _FAULTS.values(library, keys, lambda name: grave_fault(library[name]))
         if examine
         else _FAULTS.known(library, keys)
     )
-    faults = {name: fault for name, fault in found.items() if fault is not None}
+    faults = {name: fault for name, fault in reasons.items() if fault is not None}
     return excluded if len(excluded) + len(faults) == len(names) else excluded | faults
 
 
@@ -224,8 +224,8 @@ def _loops(library: Store, names: Sequence[str]) -> list[str]:
     """Return the names of the short clips that are loops."""
     entries = library.entries(names)
     short = {entry.name: entry.key for entry in entries if entry.frames < SHORT * entry.fps}
-    found = _LOOPS.values(library, short, lambda name: loop_range(library[name]) is not None)
-    return [name for name, is_loop in found.items() if is_loop]
+    loops = _LOOPS.values(library, short, lambda name: loop_range(library[name]) is not None)
+    return [name for name, is_loop in loops.items() if is_loop]
 
 
 def _key(

@@ -52,7 +52,7 @@ class Share:
         return part
 
     def attempts(self, count: int) -> Iterator[Share]:
-        """Yield one part per attempt; each gets half of what is left, as the last one is likely."""
+        """Yield one part per attempt; each gets half of the rest, because few are likely."""
         left = 1.0
         for _ in range(count):
             yield self.part(1.0 - left, 1.0 - 0.5 * left)

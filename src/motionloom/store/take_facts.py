@@ -65,20 +65,20 @@ class TakeFacts(Generic[Fact]):
         progress : callable, optional
             Called with 1 for every take. If it raises an error, the facts so far are still kept.
         """
-        known = self.known(library, keys)
+        facts = self.known(library, keys)
         new: dict[str, Fact] = {}
         try:
             for name, key in keys.items():
-                if name not in known:
+                if name not in facts:
                     if key not in new:
                         new[key] = find(name)
-                    known[name] = new[key]
+                    facts[name] = new[key]
                 if progress is not None:
                     progress(1)
         finally:
             if new:
                 self.keep(library, new)
-        return {name: known[name] for name in keys}
+        return {name: facts[name] for name in keys}
 
     def known(self, library: Store, keys: Mapping[str, str]) -> dict[str, Fact]:
         """Return the facts that are already known, without reading any take."""

@@ -85,7 +85,7 @@ def known_rhythms(library: Store, names: Iterable[str]) -> dict[str, Rhythm]:
 @contextmanager
 def keeping_rhythms(library: Store, beats_of: BeatsOf) -> Iterator[BeatsOf]:
     """Give a function like `beats_of`; the rhythms of single takes that it analyzes are kept."""
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
 
     def analyzed(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
         if len(motions) != 1 or settings != BeatSettings():
@@ -93,18 +93,18 @@ def keeping_rhythms(library: Store, beats_of: BeatsOf) -> Iterator[BeatsOf]:
         try:
             beats = beats_of(motions, settings)
         except MotionloomError as error:
-            found[motions[0].name] = str(error)
+            facts[motions[0].name] = str(error)
             raise
-        found[motions[0].name] = _fact(lambda: beats)
+        facts[motions[0].name] = _fact(lambda: beats)
         return beats
 
     try:
         yield analyzed
     finally:
-        known = known_rhythms(library, found)
-        keys = _keys(library, (name for name in found if name not in known))
+        rhythms = known_rhythms(library, facts)
+        keys = _keys(library, (name for name in facts if name not in rhythms))
         if keys:
-            RHYTHMS.keep(library, {key: found[name] for name, key in keys.items()})
+            RHYTHMS.keep(library, {key: facts[name] for name, key in keys.items()})
 
 
 def _keys(library: Store, names: Iterable[str]) -> dict[str, str]:
