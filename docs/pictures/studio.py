@@ -110,9 +110,9 @@ def parametric(page):
         "name": "kick", "samples": 600,
     }  # fmt: skip
     work(page, "parametric", settings)
-    go(page, "#/parametric?name=kick&target=-0.3,0.84,0.72")
+    go(page, "#/aim?name=kick&target=-0.3,0.84,0.72")
     on_stage(page, 1)
-    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
+    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-aim-view')"
     page.evaluate(  # move to a target between the examples
         f"""() => {{ const far = (at) => Math.hypot(...[-0.3, 0.84, 0.72].map(
             (value, axis) => {view}.accessible[3 * at + axis] - value));
@@ -192,10 +192,10 @@ def act(page):
 def controller(page):
     go(
         page,
-        "#/controller?only=walk_p0,walk_slow_p0,walk_fast_p0,walk_left_p0,walk_right_p0,jog_p0",
+        "#/play?only=walk_p0,walk_slow_p0,walk_fast_p0,walk_left_p0,walk_right_p0,jog_p0",
     )
-    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-controller-view')"
-    page.locator("loom-controller-view #play").click()
+    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-play-view')"
+    page.locator("loom-play-view #play").click()
     page.wait_for_function(f"() => {view}.pilot?.moments.length > 0")
     # the software renderer draws bones more often
     page.evaluate("studio.stage.set({ body: false })")
@@ -203,7 +203,7 @@ def controller(page):
     page.wait_for_function(f"() => Math.hypot(...{view}.pilot.shown.state.velocity) > 0.9")
     page.keyboard.down("d")
     page.wait_for_timeout(9000)
-    page.locator("loom-controller-view #live").scroll_into_view_if_needed()
+    page.locator("loom-play-view #live").scroll_into_view_if_needed()
     page.evaluate("studio.stage.clock.pause(); studio.stage.set({ body: true })")
     page.wait_for_timeout(2500)
     page.keyboard.up("w")
