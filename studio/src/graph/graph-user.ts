@@ -101,7 +101,7 @@ export abstract class GraphUser extends View {
     };
   }
 
-  /** Stop a walk that goes on for ever. */
+  /** Stop a walk that has no end. */
   protected halt(): void {
     if (!this.walker) return;
     this.last = { steered: this.walker.steered, frames: this.walker.shownFrame };
@@ -109,7 +109,7 @@ export abstract class GraphUser extends View {
     this.walker = null;
   }
 
-  /** Start a random walk that goes on for ever. */
+  /** Start a random walk that has no end. */
   protected async wander(subject: Subject): Promise<void> {
     const walker = new Walker(this.studio, this.settings, this.seed, undefined, subject);
     walker.addEventListener("ended", () => {

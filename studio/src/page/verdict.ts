@@ -1,4 +1,4 @@
-// One verdict on a synthesized motion: "clean", or what is wrong and when. Figures are under Expert.
+// One verdict on a synthesized motion: "clean", or its problems and their times. Figures are under Expert.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
