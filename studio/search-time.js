@@ -13,10 +13,10 @@ export async function searchTimes({ MatchingPlayer, readDatabase }, packed, trac
   const { search } = database;
   const queries = [];
   const nearest = search.nearest.bind(search);
-  search.nearest = (point, k, radius, allowed) => {
-    queries.push([point.slice(), k, radius, allowed?.slice()]);
+  search.nearest = (point, ...rest) => {
+    queries.push([point.slice(), ...rest]);
     if (queries.length > 2 * MOST) for (let n = queries.length - 2; n > 0; n -= 2) queries.splice(n, 1);
-    return nearest(point, k, radius, allowed);
+    return nearest(point, ...rest);
   };
   const player = new MatchingPlayer(database);
   for (let n = 0; n < trace.count; n++) {
@@ -41,17 +41,25 @@ export async function searchTimes({ MatchingPlayer, readDatabase }, packed, trac
     queries: queries.length,
     loaded,
     ours: times(nearest),
-    plain: times((point, k, radius, allowed) => plainSearch(database, point, k, radius, allowed)),
+    plain: times((...query) => plainSearch(database, ...query)),
   };
 }
 
 /** All rows in turn, with a limit that shrinks: what a search without an index costs. */
-function plainSearch({ rows, count, searchable }, point, k = 1, radius = Infinity, allowed = searchable) {
+function plainSearch(
+  { rows, count, searchable },
+  point,
+  k = 1,
+  radius = Infinity,
+  allowed = searchable,
+  first = 0,
+  end = 0,
+) {
   const columns = point.length;
   const found = [];
   let limit = radius * radius;
   for (let row = 0, at = 0; row < count; row++, at += columns) {
-    if (!allowed[row] || !searchable[row]) continue;
+    if (!allowed[row] || !searchable[row] || (row >= first && row < end)) continue;
     let square = 0;
     for (let c = 0; c < columns && square <= limit; c++) square += (point[c] - rows[at + c]) ** 2;
     if (square > limit) continue;

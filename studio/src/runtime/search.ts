@@ -3,13 +3,14 @@
 // Rows are rotated into their principal axes, which preserves distances and concentrates them in the first columns: most
 // rows are ruled out after a few of them. Buckets are halves of halves of the rows, always split across the axis of the
 // largest spread. A heap holds boxes of groups and of buckets; the search ends at the first box that is farther than the
-// limit, which starts at the cost of going on and shrinks to the k-th row found. Rotated rows are in single precision, so
-// what they do not rule out is measured again from the original rows: the answers are those of a plain search.
+// limit, which starts at the cost of going on and shrinks to the k-th row found. Rotated rows are in single
+// precision, so what they do not rule out is measured again from the original rows: the answers are those of a plain
+// search.
 
 import { bucketOrder, principalAxes } from "./buckets";
 
-const BUCKET = 32; // rows
-const GROUP = 16; // buckets
+const BUCKET = 16; // rows
+const GROUP = 8; // buckets
 
 /** The rows found, nearest first; ties are in the order of the rows. */
 export interface Found {
@@ -28,6 +29,7 @@ export class Search {
   private readonly error: number; // largest distance of a rotated row from its place before rounding
   private readonly turned: Float64Array; // the rotated query
   private readonly query: Float64Array;
+  private readonly masks = new WeakMap<Uint8Array, Uint8Array>(); // whether each bucket has an allowed row
   private readonly far: Float64Array; // heap of boxes: squared distance, and number (groups are negative)
   private readonly boxes: Int32Array;
 
@@ -67,13 +69,26 @@ export class Search {
     this.boxes = new Int32Array(most);
   }
 
-  /** The `k` rows nearest to a point, not farther than `radius`, among those that are searchable and `allowed`. */
-  nearest(point: ArrayLike<number>, k = 1, radius = Infinity, allowed: Uint8Array = this.searchable): Found {
+  /**
+   * The `k` rows nearest to a point, not farther than `radius`, among those that are searchable and `allowed` (a mask that
+   * must not change after its first use), without those from `skipped` to `skippedEnd`.
+   */
+  nearest(
+    point: ArrayLike<number>,
+    k = 1,
+    radius = Infinity,
+    allowed: Uint8Array = this.searchable,
+    skipped = 0,
+    skippedEnd = 0,
+  ): Found {
     const { columns, rows, points, slots, buckets, groups, turned, query, far, boxes } = this;
-    const found: Found = { rows: [], costs: [] };
-    const squares: number[] = [];
+    const best = new Float64Array(k);
+    const squares = new Float64Array(k);
+    const numbers = new Int32Array(k);
+    let count = 0;
     query.set(point);
     this.turn(query);
+    const filled = this.filled(allowed);
     // Squares are compared with a margin, because the radius itself is compared after the square root.
     let limit = radius * radius * (1 + 1e-12);
     let reach = this.reached(limit); // the limit for rotated rows
@@ -91,6 +106,7 @@ export class Search {
         const first = (-1 - box) * GROUP;
         const last = Math.min(first + GROUP, nBuckets);
         for (let bucket = first; bucket < last; bucket++) {
+          if (filled[bucket] === 0) continue;
           const square = away(buckets, bucket, turned, reach);
           if (square <= reach) push(far, boxes, size++, square, bucket);
         }
@@ -99,7 +115,7 @@ export class Search {
       const last = Math.min((box + 1) * BUCKET, slots.length);
       for (let slot = box * BUCKET; slot < last; slot++) {
         const row = slots[slot];
-        if (allowed[row] === 0) continue;
+        if (allowed[row] === 0 || (row >= skipped && row < skippedEnd)) continue;
         let square = 0;
         const start = slot * columns;
         for (let c = 0; c < columns && square <= reach; c++) {
@@ -114,25 +130,34 @@ export class Search {
         }
         const cost = Math.sqrt(square);
         if (square > limit || cost > radius) continue;
-        let at = squares.length;
-        while (at > 0 && (found.costs[at - 1] > cost || (found.costs[at - 1] === cost && found.rows[at - 1] > row)))
-          at--;
-        if (at >= k) continue;
-        if (squares.length === k) {
-          found.rows.pop();
-          found.costs.pop();
-          squares.pop();
+        if (count === k && (cost > best[k - 1] || (cost === best[k - 1] && row > numbers[k - 1]))) continue;
+        let at = count < k ? count++ : k - 1;
+        for (; at > 0 && (best[at - 1] > cost || (best[at - 1] === cost && numbers[at - 1] > row)); at--) {
+          best[at] = best[at - 1];
+          squares[at] = squares[at - 1];
+          numbers[at] = numbers[at - 1];
         }
-        found.rows.splice(at, 0, row);
-        found.costs.splice(at, 0, cost);
-        squares.splice(at, 0, square);
-        if (squares.length === k) {
+        best[at] = cost;
+        squares[at] = square;
+        numbers[at] = row;
+        if (count === k) {
           limit = Math.min(limit, squares[k - 1] * (1 + 1e-12));
           reach = this.reached(limit);
         }
       }
     }
-    return found;
+    return { rows: Array.from(numbers.subarray(0, count)), costs: Array.from(best.subarray(0, count)) };
+  }
+
+  /** Whether each bucket has an allowed row. */
+  private filled(allowed: Uint8Array): Uint8Array {
+    let filled = this.masks.get(allowed);
+    if (!filled) {
+      filled = new Uint8Array(Math.ceil(this.slots.length / BUCKET));
+      for (let slot = 0; slot < this.slots.length; slot++) filled[(slot / BUCKET) | 0] |= allowed[this.slots[slot]];
+      this.masks.set(allowed, filled);
+    }
+    return filled;
   }
 
   /** The squared limit for rotated rows, which rules out no row within the limit. */
@@ -175,10 +200,10 @@ export class Search {
 
 /** Squared distance of a point to a box, or a larger number than `limit` as soon as that is certain. */
 function away(boxes: Float32Array, box: number, point: Float64Array, limit: number): number {
-  const columns = point.length;
+  const axes = point.length;
   let square = 0;
-  let at = box * columns * 2;
-  for (let c = 0; c < columns && square <= limit; c++, at += 2) {
+  let at = box * axes * 2;
+  for (let c = 0; c < axes && square <= limit; c++, at += 2) {
     const value = point[c];
     const below = boxes[at] - value;
     const above = value - boxes[at + 1];
