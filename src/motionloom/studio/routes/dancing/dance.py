@@ -19,7 +19,7 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, write_sound
 from motionloom.library.requests import MOST_VALUES
 from motionloom.library.settings import ChoreographySettings, DanceSettings
-from motionloom.settings import motion_choice
+from motionloom.settings import PLANNED, motion_choice
 from motionloom.studio.messages import scene_arrays
 from motionloom.studio.requests import Name, RequestModel, Served, settings_key
 from motionloom.studio.responses import (
@@ -238,7 +238,7 @@ def rehearse(request: DanceRequest, state: State) -> JobStatus[FrameCount]:
     def work(job: Job) -> FrameCount:
         return {"frames": len(dance_of(request, state, job.advance).motions[0])}
 
-    return state.jobs.start("dancing", work).status()
+    return state.jobs.start("dancing", work, total=PLANNED).status()
 
 
 def choreography_of(state: AppState, key: str) -> Choreography:
