@@ -47,7 +47,8 @@ def test_ten_minutes_of_steering_are_the_same_in_python_and_in_the_browser(tmp_p
 @pytest.mark.cmu
 @pytest.mark.timeout(1800)
 def test_ten_minutes_on_captured_takes_are_the_same(cmu30, tmp_path, monkeypatch):
-    takes = [path for name in ("007", "008", "035") for path in sorted((cmu30 / name).glob("*.bvh"))]
+    folders = [cmu30 / subject for subject in ("007", "008", "035")]
+    takes = [path for folder in folders for path in sorted(folder.glob("*.bvh"))]
     _ten_minutes(tmp_path, monkeypatch, *takes)
 
 
