@@ -45,7 +45,7 @@ export async function searchTimes({ MatchingPlayer, readDatabase }, packed, trac
   };
 }
 
-/** All rows in turn, with a limit that shrinks: what a search without an index costs. */
+/** All rows in turn, with a limit that shrinks: a search without an index. */
 function plainSearch(
   { rows, count, searchable },
   point,

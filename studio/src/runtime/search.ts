@@ -4,7 +4,7 @@
 // rows are ruled out after a few of them. Buckets are halves of halves of the rows, always split across the axis of the
 // largest spread. A heap holds boxes of groups and of buckets; the search ends at the first box that is farther than the
 // limit, which starts at the cost of going on and shrinks to the k-th row found. Rotated rows are in single
-// precision, so what they do not rule out is measured again from the original rows: the answers are those of a plain
+// precision, so the remaining rows are measured again before rotation: the answers are those of a plain
 // search.
 
 import { bucketOrder, principalAxes } from "./buckets";
