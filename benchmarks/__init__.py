@@ -19,6 +19,7 @@ from motionloom.errors import InvalidInput
 BENCHMARKS = {
     "act": "benchmarks.act",
     "blend": "benchmarks.blend",
+    "browser": "benchmarks.browser",
     "clean": "benchmarks.clean",
     "clips": "benchmarks.clips",
     "crowd": "benchmarks.crowd",
@@ -38,6 +39,7 @@ BENCHMARKS = {
     "robot": "benchmarks.robot",
     "scale": "benchmarks.scale",
     "steering": "benchmarks.steering",
+    "video": "benchmarks.video",
     "waits": "benchmarks.waits",
     "web": "benchmarks.web",
     "whole_web": "benchmarks.whole_web",
@@ -46,10 +48,11 @@ BENCHMARKS = {
 
 # Default number of rounds, enough for a stable median.
 ROUNDS = {
-    "act": 1, "blend": 9, "clean": 1, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3,
+    "act": 1, "blend": 9, "browser": 1, "clean": 1, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2,
+    "graph": 3,
     "keyframes": 1, "knn": 3, "lazy": 3, "matching": 5, "parametric": 3, "recall": 3,
     "reconstruct": 3, "repair": 1, "rhythm": 3, "robot": 1, "scale": 1, "steering": 1,
-    "waits": 1, "web": 3,
+    "video": 1, "waits": 1, "web": 3,
     "whole_web": 1,
 }  # fmt: skip
 DEFAULT_ROUNDS = 7

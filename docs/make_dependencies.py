@@ -40,6 +40,7 @@ PURPOSES = {
     "parquet": "tables in Parquet, `export --parquet`",
     "studio": "`motionloom studio`: the studio, which also serves the Blender extension",
     "usd": "reading and writing USD",
+    "video": "reading films of a person (MP4, MOV, WebM, ...)",
     "test": "`make test`: all of the above, and tools for building the studio's page",
     "lint": "`make lint`: style and types",
     "dev": "developing motionloom: tests, style, types, notebooks",

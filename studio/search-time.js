@@ -1,26 +1,80 @@
 /* global console, performance, process */
-// Time of the search in the built run-time: node search-time.js CONTROLLER.bin
-// Each query is the pose of one frame with the trajectory of another, as after a change of the controls; the limit on the
-// cost is that of the player. Prints the median in milliseconds.
-import { readFileSync } from "node:fs";
-import { FEATURES, readDatabase } from "../src/motionloom/studio/static/runtime/index.js";
+// Time of the search in the built run-time, on the queries of a player that is steered: sharp turns, changes of speed and
+// gait. In Node: node search-time.js FOLDER, with a folder written by golden.py; benchmarks/browser_search.py imports
+// it in Chromium. Each query is timed in three passes over all of them, and the fastest counts: other programs run too.
 
-const database = await readDatabase(new Uint8Array(readFileSync(process.argv[2])));
-const { rows, count, search } = database;
-const allowed = database.allowed();
-const times = [];
-for (let n = 0; n < 1200; n++) {
-  const [a, b] = [(n * 7919) % count, (n * 104729 + 17) % count];
-  const point = rows.slice(a * FEATURES, (a + 1) * FEATURES);
-  point.set(rows.subarray(b * FEATURES + 15, (b + 1) * FEATURES), 15);
-  let square = 0;
-  for (let c = 0; c < FEATURES; c++) square += (point[c] - rows[a * FEATURES + c]) ** 2;
-  const most = 0.9 * Math.sqrt(square) - 0.2;
-  if (most <= 0) continue;
-  const start = performance.now();
-  search.nearest(point, 16, most, allowed);
-  times.push(performance.now() - start);
+const PASSES = 3;
+const MOST = 1500; // queries
+
+export async function searchTimes({ MatchingPlayer, readDatabase }, packed, trace) {
+  const started = performance.now();
+  const database = await readDatabase(packed);
+  const loaded = performance.now() - started;
+  const { search } = database;
+  const queries = [];
+  const nearest = search.nearest.bind(search);
+  search.nearest = (point, ...rest) => {
+    queries.push([point.slice(), ...rest]);
+    if (queries.length > 2 * MOST) for (let n = queries.length - 2; n > 0; n -= 2) queries.splice(n, 1);
+    return nearest(point, ...rest);
+  };
+  const player = new MatchingPlayer(database);
+  for (let n = 0; n < trace.count; n++) {
+    player.steer(trace.changes[n] ?? {});
+    player.next();
+  }
+  const times = (find) => {
+    const best = queries.map(() => Infinity);
+    for (let pass = 0; pass < PASSES; pass++)
+      queries.forEach((query, n) => {
+        const start = performance.now();
+        find(...query);
+        best[n] = Math.min(best[n], performance.now() - start);
+      });
+    best.sort((a, b) => a - b);
+    const at = (share) => best[Math.min(Math.floor(share * best.length), best.length - 1)];
+    return { median: at(0.5), p90: at(0.9), p99: at(0.99), worst: at(1) };
+  };
+  return {
+    frames: database.count,
+    columns: search.columns,
+    queries: queries.length,
+    loaded,
+    ours: times(nearest),
+    plain: times((...query) => plainSearch(database, ...query)),
+  };
 }
-const timed = times.slice(200).sort((x, y) => x - y); // the first ones are compiled
-const at = (share) => timed[Math.floor(share * timed.length)].toFixed(3);
-console.log(`${count} frames: median ${at(0.5)} ms, 90 % ${at(0.9)} ms, 99 % ${at(0.99)} ms`);
+
+/** All rows in turn, with a limit that shrinks: a search without an index. */
+function plainSearch(
+  { rows, count, searchable },
+  point,
+  k = 1,
+  radius = Infinity,
+  allowed = searchable,
+  first = 0,
+  end = 0,
+) {
+  const columns = point.length;
+  const found = [];
+  let limit = radius * radius;
+  for (let row = 0, at = 0; row < count; row++, at += columns) {
+    if (!allowed[row] || !searchable[row] || (row >= first && row < end)) continue;
+    let square = 0;
+    for (let c = 0; c < columns && square <= limit; c++) square += (point[c] - rows[at + c]) ** 2;
+    if (square > limit) continue;
+    found.push([square, row]);
+    found.sort((a, b) => a[0] - b[0]);
+    if (found.length > k) found.pop();
+    if (found.length === k) limit = found[k - 1][0];
+  }
+  return found;
+}
+
+if (typeof process !== "undefined" && process.argv?.[2]) {
+  const { readFileSync } = await import("node:fs");
+  const runtime = await import("../src/motionloom/studio/static/runtime/index.js");
+  const folder = process.argv[2];
+  const trace = JSON.parse(readFileSync(`${folder}/trace.json`, "utf8"));
+  console.log(await searchTimes(runtime, new Uint8Array(readFileSync(`${folder}/controller.bin`)), trace));
+}

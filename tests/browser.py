@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
@@ -98,6 +99,15 @@ def open_take(page, name: str, *, wait: bool = True) -> None:
     )
     if wait:
         settled(page)
+
+
+def save(page, entry: str) -> Path:
+    """Download the subject on the stage by its menu; returns the path of the file."""
+    bar = page.locator("loom-subject-bar")
+    bar.locator("summary", has_text="Download").click()
+    with page.expect_download() as begun:
+        bar.get_by_role("button", name=entry, exact=True).click()
+    return Path(begun.value.path())
 
 
 def stage_pixels(page) -> np.ndarray:

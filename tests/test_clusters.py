@@ -152,7 +152,7 @@ def test_the_rhythm_of_a_take_is_detected_once(tmp_path, monkeypatch):
 
 
 def test_tempos_are_kept_if_the_search_is_stopped(tmp_path, monkeypatch):
-    from motionloom.dance.motion_beats import stored_tempos
+    from motionloom.dance.motion_beats.stored_rhythms import RHYTHMS
 
     lib = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "dance_groove"):
@@ -163,6 +163,6 @@ def test_tempos_are_kept_if_the_search_is_stopped(tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         lib.beats.tempos(progress=stop)
-    assert len(stored_tempos._stored(lib.store)) == 1
-    lib.artifacts.save("tempos", "detected", {"version": 1, "tempos": {"a": "fast"}})
-    assert stored_tempos._stored(lib.store) == {}  # damaged: detected again
+    assert len(RHYTHMS.stored(lib.store)) == 1
+    lib.artifacts.save("rhythms", "detected", {"version": 1, "rhythms": {"a": 3}})
+    assert RHYTHMS.stored(lib.store) == {}  # damaged: detected again

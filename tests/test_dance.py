@@ -44,13 +44,16 @@ def test_a_progress_callback_can_stop_a_dance(steps, song):
 
     made = []
 
-    def progress(frames):
-        made.append(frames)
+    def progress(hundredths):
+        made.append(hundredths)
         raise Stopped
 
     with pytest.raises(Stopped):
         steps.dance_to(song, seed=3, progress=progress)
-    assert made == [1024]  # one block of the first attempt
+    assert len(made) == 1 and made[0] < 20  # one block of the first attempt
+    shown = []
+    steps.dance_to(song, seed=3, seconds=6.0, progress=shown.append)
+    assert sum(shown) == 100 and min(shown) >= 0
 
 
 def test_a_dance_keeps_time_with_music_that_changes_its_tempo(steps, song):

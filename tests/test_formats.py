@@ -22,7 +22,7 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.settings import described
 
 ROOT = Path(__file__).parents[1]
-NEEDS = {"usd": "pxr", "parquet": "pyarrow", "fbx": "ufbx"}
+NEEDS = {"usd": "pxr", "parquet": "pyarrow", "fbx": "ufbx", "video": "av"}
 
 
 def cases(pairs):

@@ -28,14 +28,28 @@ def test_the_logic_of_the_page():
     assert "passed" in build_page.run_script(ROOT, "test")
 
 
+def _ten_minutes(folder, monkeypatch, *files):
+    made = [sys.executable, str(ROOT / "studio" / "golden.py"), str(folder), "600"]
+    subprocess.run([*made, *map(str, files)], check=True)
+    monkeypatch.setenv("GOLDEN", str(folder))
+    assert "18000 frames" in build_page.run_script(ROOT, "replay")
+
+
 @needs_packages
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_ten_minutes_of_steering_are_the_same_in_python_and_in_the_browser(tmp_path, monkeypatch):
-    made = [sys.executable, str(ROOT / "studio" / "golden.py"), str(tmp_path), "600"]
-    subprocess.run(made, check=True)
-    monkeypatch.setenv("GOLDEN", str(tmp_path))
-    assert "18000 frames" in build_page.run_script(ROOT, "replay")
+    _ten_minutes(tmp_path, monkeypatch)
+
+
+@needs_packages
+@pytest.mark.slow
+@pytest.mark.cmu
+@pytest.mark.timeout(1800)
+def test_ten_minutes_on_captured_takes_are_the_same(cmu30, tmp_path, monkeypatch):
+    folders = [cmu30 / subject for subject in ("007", "008", "035")]
+    takes = [path for folder in folders for path in sorted(folder.glob("*.bvh"))]
+    _ten_minutes(tmp_path, monkeypatch, *takes)
 
 
 @needs_packages

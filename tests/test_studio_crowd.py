@@ -37,6 +37,7 @@ def made(client, body) -> dict:
     client.app.state.studio.jobs.wait(begun["id"])
     received = client.get(f"/api/jobs/{begun['id']}").json()
     assert received["state"] == "done", received["error"]
+    assert received["done"] == received["total"]  # the percentage ends at 100
     return received["result"]
 
 

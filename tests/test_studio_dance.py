@@ -58,6 +58,14 @@ def test_a_choreography_reports_its_movements_and_its_graph(steps, library):
     assert steps["nodes"][0]["members"][0].startswith("groove_")
 
 
+def test_a_rehearsal_has_a_percentage(client, steps):
+    music = client.post("/api/dance/tunes", json={"meter": 4, "tempo_bpm": 110, "bars": 4}).json()
+    request = {"choreography": steps["id"], "music": music["id"], "settings": {"seed": 3}}
+    begun = client.post("/api/dance/rehearsals", json=request).json()
+    ended = client.app.state.studio.jobs.wait(begun["id"])
+    assert (ended.state, ended.done, ended.total) == ("done", 100, 100)
+
+
 def test_a_performance_is_the_same_dance_as_in_python(client, steps, library):
     from motionloom.dance.music import tune
 

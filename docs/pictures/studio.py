@@ -110,9 +110,9 @@ def parametric(page):
         "name": "kick", "samples": 600,
     }  # fmt: skip
     work(page, "parametric", settings)
-    go(page, "#/parametric?name=kick&target=-0.3,0.84,0.72")
+    go(page, "#/aim?name=kick&target=-0.3,0.84,0.72")
     on_stage(page, 1)
-    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
+    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-aim-view')"
     page.evaluate(  # move to a target between the examples
         f"""() => {{ const far = (at) => Math.hypot(...[-0.3, 0.84, 0.72].map(
             (value, axis) => {view}.accessible[3 * at + axis] - value));
@@ -136,17 +136,23 @@ def graph(page):
     on_stage(page, 1)
     page.evaluate(f"{view}.edit('lock', Math.max({view}.picked.forward, {view}.picked.backward))")
     page.wait_for_function(f"() => {view}.arcs.stateOf({view}.picked) === 'locked'")
+    page.evaluate("studio.stage.set({ body: true })")
+    freeze(page, 1.0)
+    page.locator("loom-graph-view nav").scroll_into_view_if_needed()
+
+
+def walk(page):
+    takes = "walk_p0,walk_p2,walk_slow_p0,walk_left_p1,walk_right_p0,spiral_walk_p0"
     points = [
         (round(1.5 * math.sin(0.9 * z), 2), round(z, 2)) for z in (0.25 * k for k in range(18))
     ]
-    page.evaluate(
-        f"points => {{ {view}.floor.show(points); return {view}.walkAlong(points); }}", points
-    )
-    page.wait_for_function(f"() => {view}.pathError !== null")
+    path = " ".join(f"{x},{z}" for x, z in points)
+    go(page, f"#/walk?only={takes}&per_minute=50&path={path}")
+    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-walk-view')"
+    page.wait_for_function(f"() => {view}?.pathError != null && !{view}.busy")
     page.evaluate("studio.stage.set({ body: true, follow: false })")
     freeze(page, 3.4)
     turn(page, (-4.6, 3.4, -1.2), (0.2, 0.5, 2.0))
-    page.locator("loom-graph-view nav").scroll_into_view_if_needed()
 
 
 def movements(page):
@@ -181,7 +187,7 @@ def words(page):
 
 
 def act(page):
-    go(page, "#/act?script=walk 3 s, sit down, stand up, kick twice with the right foot")
+    go(page, "#/script?script=walk 3 s, sit down, stand up, kick twice with the right foot")
     on_stage(page, 1)
     page.evaluate("studio.stage.set({ body: true })")
     page.wait_for_timeout(2000)
@@ -192,10 +198,10 @@ def act(page):
 def controller(page):
     go(
         page,
-        "#/controller?only=walk_p0,walk_slow_p0,walk_fast_p0,walk_left_p0,walk_right_p0,jog_p0",
+        "#/play?only=walk_p0,walk_slow_p0,walk_fast_p0,walk_left_p0,walk_right_p0,jog_p0",
     )
-    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-controller-view')"
-    page.locator("loom-controller-view #play").click()
+    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-play-view')"
+    page.locator("loom-play-view #play").click()
     page.wait_for_function(f"() => {view}.pilot?.moments.length > 0")
     # the software renderer draws bones more often
     page.evaluate("studio.stage.set({ body: false })")
@@ -203,7 +209,7 @@ def controller(page):
     page.wait_for_function(f"() => Math.hypot(...{view}.pilot.shown.state.velocity) > 0.9")
     page.keyboard.down("d")
     page.wait_for_timeout(9000)
-    page.locator("loom-controller-view #live").scroll_into_view_if_needed()
+    page.locator("loom-play-view #live").scroll_into_view_if_needed()
     page.evaluate("studio.stage.clock.pause(); studio.stage.set({ body: true })")
     page.wait_for_timeout(2500)
     page.keyboard.up("w")

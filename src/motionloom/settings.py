@@ -36,6 +36,8 @@ from typing import Any, Generic, Literal, Self, TypeVar, Union, get_args, get_or
 
 from motionloom.errors import InvalidInput
 
+PLANNED = 100  # steps of progress if the amount of work is not known: hundredths of the plan
+
 S = TypeVar("S", bound="Settings")
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -3,8 +3,7 @@
 import { LitElement, css, html, type PropertyValues } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
-import "./act/act-view";
-import "./controller/controller-view";
+import "./aim/aim-view";
 import "./dance/crowd-view";
 import "./dance/dance-view";
 import "./graph/graph-view";
@@ -23,35 +22,18 @@ import { Studio, segmentText } from "./page/studio";
 import "./page/start-page";
 import { sharedStyles } from "./page/style";
 import "./page/subject-bar";
-import "./parametric/parametric-view";
+import "./play/play-view";
+import "./script/script-view";
 import "./search/family-view";
 import "./search/search-view";
 import { applyTheme } from "./page/theme";
 import "./page/tour";
+import { TABS, VIEWS, tabOf } from "./page/views";
 import { tourIsNew } from "./page/tour";
 import { Stage } from "./stage/stage";
 import "./stage/stage-bar";
 import "./timeline/timeline";
-
-interface ViewEntry {
-  path: string;
-  title: string;
-  tag: string;
-  wide?: boolean;
-}
-
-const VIEWS: ViewEntry[] = [
-  { path: "library", title: "Library", tag: "loom-library-view" },
-  { path: "search", title: "Search", tag: "loom-search-view", wide: true },
-  { path: "family", title: "Family", tag: "loom-family-view", wide: true },
-  { path: "grid", title: "Distance grid", tag: "loom-grid-view", wide: true },
-  { path: "parametric", title: "Parametric", tag: "loom-parametric-view" },
-  { path: "graph", title: "Graph", tag: "loom-graph-view", wide: true },
-  { path: "act", title: "Act", tag: "loom-act-view" },
-  { path: "controller", title: "Controller", tag: "loom-controller-view" },
-  { path: "dance", title: "Dance", tag: "loom-dance-view" },
-  { path: "crowd", title: "Crowd", tag: "loom-crowd-view" },
-];
+import "./walk/walk-view";
 
 const OF_A_QUERY = new Set(["search", "family", "grid"]);
 
@@ -77,8 +59,9 @@ export class App extends LitElement {
       background: var(--panel); border-bottom: 1px solid var(--line); }
     h1 { font-size: 14px; margin: 0 14px 0 0; }
     nav { display: flex; gap: 0 4px; flex-wrap: wrap; }
-    header a { color: var(--ink); text-decoration: none; padding: 4px 10px; border-radius: 5px; }
-    header a[aria-current="page"] { background: var(--raised); color: var(--accent); }
+    nav a { color: var(--ink); text-decoration: none; padding: 4px 10px; border-radius: 5px; }
+    nav a:is([aria-current="page"], [aria-current="true"]) { background: var(--raised); color: var(--accent); }
+    aside nav { margin: -2px 0 10px; font-size: 12px; } aside nav a { padding: 2px 10px; border: 1px solid var(--line); }
     loom-jobs { margin-left: auto; }
     header .state { margin-left: 10px; }
     aside { grid-area: 2 / 1; overflow: auto; padding: 12px; background: var(--panel); border-right: 1px solid var(--line); }
@@ -172,6 +155,14 @@ export class App extends LitElement {
     return VIEWS.find((one) => one.path === this.studio.route.view) ?? VIEWS[0];
   }
 
+  /** Link to the tab's view that was open last. */
+  private tabLink(views: readonly { path: string }[]): string {
+    if (tabOf(this.view.path).views === views) return this.link(views[0].path);
+    const open = views.filter(({ path }) => this.studio.visited.has(path));
+    const latest = [...this.studio.visited.keys()].findLast((path) => open.some((one) => one.path === path));
+    return this.link(latest ?? views[0].path);
+  }
+
   /** Link to a view in its last state; views with a query start from the selected segment, if it has changed. */
   private link(path: string): string {
     const left = this.view.path === path ? undefined : this.studio.visited.get(path);
@@ -195,7 +186,9 @@ export class App extends LitElement {
   private windowTitle(): string {
     const { studio } = this;
     if (this.starting) return "Libraries · motionloom studio";
-    return [studio.stage && studio.subject?.title, this.view.title, studio.library.name || "motionloom studio"]
+    const { title } = tabOf(this.view.path);
+    const view = this.view.title === title ? title : `${title}: ${this.view.title}`;
+    return [studio.stage && studio.subject?.title, view, studio.library.name || "motionloom studio"]
       .filter(Boolean)
       .join(" · ");
   }
@@ -204,14 +197,16 @@ export class App extends LitElement {
     const tag = unsafeStatic(this.view.tag);
     const { ready, starting } = this;
     const name = this.studio.library.name;
+    const tab = tabOf(this.view.path);
     return html`
       <header><h1>motionloom</h1>
-        ${starting ? "" : html`<nav aria-label="Views">${VIEWS.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>`}
+        ${starting ? "" : html`<nav aria-label="Views">${TABS.map((one) => html`<a href=${this.tabLink(one.views)} title=${one.does} aria-current=${one === tab ? (one.views[0] === this.view ? "page" : "true") : "false"}>${one.title}</a>`)}</nav>`}
         ${ready ? html`<loom-jobs .studio=${this.studio}></loom-jobs>` : ""}
         <span class="state ${this.disconnected ? "disconnected" : "faint"}" role="status">${this.disconnected ? "Connection to the server lost; reconnecting…" : ""}</span>
         ${ready && name ? html`<loom-library-menu .studio=${this.studio} .name=${name}></loom-library-menu>` : ""}</header>
       ${starting && ready ? html`<loom-start .studio=${this.studio}></loom-start>` : ""}
-      <aside ?inert=${starting}>${ready && !starting && (this.settings || this.view === VIEWS[0]) ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
+      <aside ?inert=${starting}>${tab.views.length > 1 && !starting ? html`<nav aria-label=${tab.title}>${tab.views.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>` : ""}
+        ${ready && !starting && (this.settings || this.view === VIEWS[0]) ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
       <loom-splitter name="Width of the panel" ?hidden=${starting} .panel=${this.panel} .measure=${() => this.aside.offsetWidth}
         @resize=${(event: CustomEvent<number | null>) => this.resized(this.panel, event)}></loom-splitter>
       <main ?inert=${starting}><div id="stage"></div>

@@ -3,7 +3,7 @@
 import type { BodyMesh, Detail } from "./stage/bodies";
 import type { Bones } from "./net/types";
 import { parseMessage } from "./net/message";
-import { bounds, Region, Target } from "./parametric/target";
+import { bounds, Region, Target } from "./aim/target";
 import { color, theme } from "./page/theme";
 import { Stage, type CharacterSpec } from "./stage/stage";
 import { TRACK_STYLE, Track } from "./timeline/track";

@@ -4,7 +4,7 @@ import { graphSettings } from "../src/graph/graph-form";
 import { useSettings } from "../src/net/settings-schema";
 import { niceStep, visibleCells } from "../src/grid/grid-map";
 import { colorAt } from "../src/grid/heat-map";
-import { bounds } from "../src/parametric/target";
+import { bounds } from "../src/aim/target";
 
 const GRAPH: DrawnGraph = {
   names: ["a", "b"],

@@ -81,7 +81,7 @@ def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabeled):
     picked = page.evaluate("[...studio.picked]")
     bar.locator("#parametrize-these").click()
     in_address(page, "takes=")
-    form = page.locator("loom-parametric-form")
+    form = page.locator("loom-aim-form")
     expect(form).to_contain_text("3 selected takes")
     expect(form).to_contain_text(f"{picked[0]} is the first example")
     page.go_back()
@@ -97,21 +97,21 @@ def test_a_controller_is_made_of_a_pile_and_of_a_selection(unlabeled):
     expect(walks).to_be_visible()
     assert serious_findings(page) == []
     walks.locator(".controller-of-these").click()
-    in_address(page, "controller?only=")
+    in_address(page, "play?only=")
     picked = page.evaluate("[...studio.picked]")
     assert picked and all(name.startswith("walk") for name in picked)
-    picker = page.locator("loom-controller-view loom-take-picker")
+    picker = page.locator("loom-play-view loom-take-picker")
     expect(picker.locator(".chip")).to_have_count(len(picked))
-    expect(page.locator("loom-controller-view #play")).to_be_visible()
+    expect(page.locator("loom-play-view #play")).to_be_visible()
     assert page.evaluate("studio.route.query.only").split(",") == picked
     page.go_back()
     bar = page.locator("loom-selection-bar")
     expect(bar.locator("#picked")).to_have_text(f"{len(picked)} takes selected")
     bar.locator("#controller-of-these").click()
-    in_address(page, "controller?only=")
+    in_address(page, "play?only=")
 
 
-@pytest.mark.parametrize("view", ["graph", "dance", "controller"])
+@pytest.mark.parametrize("view", ["graph", "walk", "dance", "play"])
 def test_takes_are_chosen_by_mouse_or_keyboard_and_not_typed(unlabeled, view):
     page, _ = unlabeled
     page.evaluate("view => studio.go(view)", view)
@@ -132,7 +132,7 @@ def test_takes_are_chosen_by_mouse_or_keyboard_and_not_typed(unlabeled, view):
     page.set_viewport_size({"width": 390, "height": 844})
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    button = {"graph": "#build", "dance": "#dance-chosen", "controller": "#build"}[view]
+    button = "#build" if view == "graph" else "#use-chosen"
     page.expected += ["status of 4", "api/", "jobs"]  # any two takes need not dance
     page.locator(f"loom-{view}-view {button}").click()
     names = page.evaluate("decodeURIComponent(location.hash)").replace("+", " ")

@@ -58,9 +58,7 @@ def in_time(page) -> tuple[float, float]:
 def test_beats_are_heard_when_they_are_danced(windows, studio_address, tmp_path):
     page = danced(windows, studio_address)
     strip = page.evaluate(
-        "(() => { const s = document.querySelector('loom-app').shadowRoot"
-        ".querySelector('loom-dance-view').shadowRoot.querySelector('loom-beats');"
-        " return {music: s.music, motion: s.motion, tolerance: s.tolerance}; })()"
+        "(({ music, motion, tolerance }) => ({ music, motion, tolerance }))(studio.subject.score)"
     )
     music, motion = np.array(strip["music"]), np.array(strip["motion"])
     inner = music[2:-2]

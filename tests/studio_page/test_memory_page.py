@@ -47,11 +47,12 @@ def test_a_thousand_mixed_requests_leave_no_more_memory_than_a_few_hundred(windo
             ("library", {"take": name, "with": other, "range": f"{start}-{start + 9}"}),
             ("grid", {"a": f"{name}:{start}-{start + 25}", "b": other, "layers": "path"}),
             ("graph", {}),
+            ("script", {}),
             ("library", {"find": name[:6], "sort": "long"}),
             ("search", {"query": f"none_{step}:0-9"}),
-            ("controller", {}),
+            ("aim", {}),
             ("dance", {}),
-        ][step % 9]
+        ][step % 10]
 
     for step in itertools.count():
         page.evaluate("([view, query]) => studio.go(view, query)", list(link(step)))

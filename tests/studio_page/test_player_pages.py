@@ -185,7 +185,7 @@ def test_fingers_turn_zoom_and_scrub(window):
     assert half == pytest.approx(0.5, abs=0.05)
 
 
-def test_a_sheet_draws_what_is_in_sight_filters_and_enlarges(window):
+def test_a_sheet_draws_visible_clips_filters_and_enlarges(window):
     page = window("sheet.html", place="http")
     page.wait_for_function("() => document.querySelectorAll('.clip')[3].firstChild.time > 0.3")
     assert page.evaluate("document.querySelector('h1').textContent") == HOSTILE
@@ -263,12 +263,12 @@ def _axe(page):
     if not AXE.is_file():
         pytest.skip("axe-core is not installed (npm ci in studio/)")
     report = page.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')}; return axe.run(); }}")
-    found = {
+    broken = {
         rule["id"]: [node["html"][:120] for node in rule["nodes"]]
         for rule in report["violations"]
         if rule["impact"] in ("moderate", "serious", "critical")
     }
-    assert found == {}
+    assert broken == {}
 
 
 def test_sound_leads_the_picture(window, folder):

@@ -191,7 +191,7 @@ def test_nodes_of_the_family_are_played_excluded_and_passed_on(page):
         assert len(packed.namelist()) == count  # without the one, with the list
         assert "family" in json.loads(packed.read("matches.json"))["command"]
     page.locator("#parametrize").click()
-    _wait(page, "studio.route.view === 'parametric' && studio.route.query.family")
+    _wait(page, "studio.route.view === 'aim' && studio.route.query.family")
     id = page.evaluate("studio.route.query.family")
     family = page.evaluate("id => fetch(`api/families/${id}`).then((one) => one.json())", id)
     assert len(family["nodes"]) == count - 1

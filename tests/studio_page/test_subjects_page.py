@@ -19,11 +19,12 @@ expect = pytest.importorskip("playwright.sync_api").expect
 KICK = "kick_front_high_right_p0"
 WALK = "walk_p0"
 VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-{}-view')"
-GRAPH = VIEW.format("graph")
+WALKING = VIEW.format("walk")
 VIEWS = [
-    "library", "search", "family", "grid", "parametric", "graph", "act", "controller",
-    "dance", "crowd",
+    "library", "search", "aim", "walk", "play", "dance", "crowd", "script", "family", "grid",
+    "graph",
 ]  # fmt: skip
+TIMELINE = "document.querySelector('loom-app').renderRoot.querySelector('loom-timeline')"
 AXE = Path(__file__).parents[2] / "studio" / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -119,23 +120,21 @@ def test_the_first_reject_moves_nothing(page):
     assert cards.nth(5).bounding_box() == before
 
 
-def test_views_open_with_their_own_subject(page):
-    open_take(page, KICK)
-    for view in ("search", "grid"):  # about takes: the take stays
-        go(page, view)
-        assert page.evaluate("studio.take") == KICK
-    for view in ("graph", "dance", "crowd"):
+def test_the_subject_stays_with_its_timeline_until_a_view_shows_its_own(page):
+    for view in ("search", "grid", "graph", "dance", "crowd", "family"):
         open_take(page, KICK)
         go(page, view)
-        assert characters(page) == 0, view
+        assert page.evaluate("studio.take") == KICK
+        assert characters(page) == 1, view
+        assert page.evaluate(f"{TIMELINE}.strips.motion.name") == KICK
     assert KICK in page.locator("header a", has_text="Library").get_attribute("href")
 
 
 def test_the_window_title_names_subject_view_and_library(page):
     open_take(page, WALK)
-    assert page.title() == f"{WALK} · Library · small"
+    assert page.title() == f"{WALK} · Library: Takes · small"
     go(page, "crowd")
-    assert page.title() == "Crowd · small"
+    assert page.title() == f"{WALK} · Dance: Crowd · small"
 
 
 def test_another_take_is_framed_although_the_camera_was_moved(page):
@@ -151,7 +150,7 @@ def test_another_take_is_framed_although_the_camera_was_moved(page):
 
 def test_the_follow_button_is_correct_during_and_after_dragging_a_target(page):
     follow = page.locator("[data-display=follow]")
-    go(page, "parametric")
+    go(page, "aim")
     expect(follow).to_be_disabled()
     expect(follow).to_have_attribute("aria-pressed", "false")
     go(page, "library")
@@ -177,27 +176,29 @@ def test_transitions_of_all_takes_need_no_label(page):
 
 
 def test_a_path_is_drawn_on_a_stage_that_stands_still(page):
-    go(page, "graph", only="walk_p0,walk_left_p0,walk_right_p0", per_minute=90)
-    page.wait_for_function(f"() => {GRAPH}?.drawn")
-    page.locator("loom-graph-view #walk").click()
-    page.wait_for_function(f"() => {GRAPH}.walker?.motion?.frames > 2")
+    go(page, "walk", only="walk_p0,walk_left_p0,walk_right_p0", per_minute=90)
+    page.wait_for_function(f"() => {WALKING}?.drawn")
+    page.locator("loom-walk-view #walk").click()
+    page.wait_for_function(f"() => {WALKING}.walker?.motion?.frames > 2")
     in_address(page, "walk=1")
-    page.locator("loom-graph-view #draw").click()
-    assert page.evaluate(f"[{GRAPH}.walker, studio.stage.clock.playing, studio.stage.follows]") == [
+    page.locator("loom-walk-view #draw").click()
+    assert page.evaluate(
+        f"[{WALKING}.walker, studio.stage.clock.playing, studio.stage.follows]"
+    ) == [
         None,
         False,
         False,
     ]
     page.keyboard.press("Escape")
-    assert page.evaluate(f"[{GRAPH}.drawing, studio.stage.follows]") == [False, True]
+    assert page.evaluate(f"[{WALKING}.drawing, studio.stage.follows]") == [False, True]
 
-    points = page.locator("loom-graph-view #points")  # a path without a pointer
+    points = page.locator("loom-walk-view #points")  # a path without a pointer
     points.fill("0,0 1.5,0 1.5,1")
     points.press("Enter")
-    page.wait_for_function(f"() => {GRAPH}.pathError !== null && !{GRAPH}.busy")
+    page.wait_for_function(f"() => {WALKING}.pathError !== null && !{WALKING}.busy")
     in_address(page, "path=")
     page.reload()
-    page.wait_for_function(f"() => {GRAPH}?.pathError !== null && {GRAPH}?.path.length === 3")
+    page.wait_for_function(f"() => {WALKING}?.pathError !== null && {WALKING}?.path.length === 3")
 
 
 def test_a_song_dropped_on_the_stage_is_danced_to_and_not_imported(page):
@@ -370,10 +371,10 @@ def test_a_walk_is_kept_as_a_take_without_typing_more_than_its_name(
 ):
     with StudioServer(shutil.copytree(studio_library, tmp_path / "own.loom")) as server:
         page = windows(
-            f"{server.address}#/graph?only=walk_p0,walk_left_p0,walk_right_p0&per_minute=90"
+            f"{server.address}#/walk?only=walk_p0,walk_left_p0,walk_right_p0&per_minute=90"
             "&path=0,0 1.5,0 1.5,1"
         )
-        page.wait_for_function(f"() => {GRAPH}?.pathError !== null && !{GRAPH}?.busy")
+        page.wait_for_function(f"() => {WALKING}?.pathError !== null && !{WALKING}?.busy")
         bar = page.locator("loom-subject-bar")
         bar.locator("#keep").click()
         bar.locator("form input").fill("round the corner")

@@ -32,7 +32,7 @@ DROP = """bytes => {
     data.items.add(new File([new Uint8Array(bytes)], "song.mid"));
     document.querySelector("loom-app").renderRoot.querySelector("main").dispatchEvent(
         new DragEvent("drop", { dataTransfer: data, bubbles: true, composed: true })); }"""
-GRAPH = "document.querySelector('loom-app').renderRoot.querySelector('loom-graph-view')"
+WALK = "document.querySelector('loom-app').renderRoot.querySelector('loom-walk-view')"
 MOST_TABS = 250
 
 
@@ -154,14 +154,14 @@ def test_a_walk_along_a_drawn_path_is_kept_as_a_take(begun):
     page = hand.page
     hand.open_cluster("walk")
     hand.press(page.locator("loom-selection-bar #walk-these"))
-    page.wait_for_function(f"() => {GRAPH}?.drawn && !{GRAPH}?.busy")
+    page.wait_for_function(f"() => {WALK}?.drawn && !{WALK}?.busy")
     settled(page)
     if hand.keyboard:
-        hand.reach(page.locator("loom-graph-view #points"))
+        hand.reach(page.locator("loom-walk-view #points"))
         page.keyboard.type("0,0 1.5,0 1.5,1")
         page.keyboard.press("Enter")
     else:
-        page.locator("loom-graph-view #draw").click()
+        page.locator("loom-walk-view #draw").click()
         box = page.locator("loom-app #stage canvas").bounding_box()
         x, y = box["x"] + 0.4 * box["width"], box["y"] + 0.8 * box["height"]
         page.mouse.move(x, y)
@@ -169,7 +169,7 @@ def test_a_walk_along_a_drawn_path_is_kept_as_a_take(begun):
         for step in range(1, 9):
             page.mouse.move(x + 25 * step, y - 4 * step)
         page.mouse.up()
-    page.wait_for_function(f"() => {GRAPH}.pathError !== null && !{GRAPH}.busy")
+    page.wait_for_function(f"() => {WALK}.pathError !== null && !{WALK}.busy")
     count = len(library)
     hand.press(page.locator("loom-subject-bar #keep"))
     hand.press(page.locator("loom-subject-bar form button"))

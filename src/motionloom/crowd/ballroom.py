@@ -64,7 +64,7 @@ def ballroom(
     choreography : Choreography
         Choreography for one or more characters.
     progress : callable, optional
-        Called with 1 after every movement.
+        Called with the number of hundredths done since the last call, 100 in total.
 
     Examples
     --------

@@ -35,7 +35,7 @@ from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.scene import Scene
-from motionloom.parallel import Progress
+from motionloom.parallel import Progress, Share
 
 Array = NDArray[np.float64]
 # Maps natural centers (A, n, 2) and headings (A, n) of a movement to steered centers (A, n, 2) and
@@ -432,7 +432,7 @@ class BlockPlayer(ScenePlayer):
         )
         self._waiting: list[list[FrameBlock]] = []
         self._played = self._made = 0
-        self._progress: Progress | None = None
+        self._share = Share(None)
 
     def _read(self, count: int) -> tuple[FrameBlock, ...]:
         while self._made < self._played + count:
@@ -441,9 +441,8 @@ class BlockPlayer(ScenePlayer):
                 break
             self._waiting.append(self._frame_blocks(block))
             self._danced.append(self._movements(block))
-            if self._progress is not None:
-                self._progress(1)
             self._made += len(block.frames)
+            self._share.at(self._made / (self.seconds * self.fps))
         end = min(self._played + count, self._made)
         out = tuple(
             FrameBlock.joined([rows[n].cut(self._played, end) for rows in self._waiting]
@@ -458,14 +457,14 @@ class BlockPlayer(ScenePlayer):
         """Return the quality of a character, compared with its movements in the takes."""
         return self.choreography.quality(motion, body=character % self._bodies)
 
-    def perform(self, progress: Progress | None = None) -> CrowdMotion:
+    def perform(self, share: Share | None = None) -> CrowdMotion:
         """Play the whole crowd from the first frame to the last.
 
         No frames may have been read from the player before.
 
-        `progress` is called with 1 after every movement. If it raises an exception, playing stops.
+        Progress is reported to `share` after every movement.
         """
-        self._progress = progress
+        self._share = share or Share(None)
         scene = self.record(seconds=self.seconds)
         bodies = self._bodies
         every = scene.motions
@@ -536,13 +535,15 @@ def smoothest(
     make : callable
         Function that takes pairs of movements to avoid and returns a player of the crowd.
     progress : callable, optional
-        Called with 1 after every movement.
+        Called after every movement with the number of hundredths since the last call, 100 in total.
+        If it raises an exception, playing stops.
     """
+    whole = Share(progress)
     avoid: set[tuple[int, int]] = set()
     best, least = None, np.inf
-    for _ in range(_ROUNDS):
+    for attempt in whole.attempts(_ROUNDS):
         player = make(avoid)
-        made = player.perform(progress)
+        made = player.perform(attempt)
         worst, rough = player.rough_pairs(made)
         if worst < least:
             best, least = made, worst
@@ -550,4 +551,5 @@ def smoothest(
             break
         avoid |= rough
     assert best is not None  # noqa: S101 - the first attempt always has a finite worst seam
+    whole.at(1.0)
     return best

@@ -81,7 +81,7 @@ def march(
     choreography : Choreography
         Choreography of strides that differ in speed and turn.
     progress : callable, optional
-        Called with 1 after every movement.
+        Called with the number of hundredths done since the last call, 100 in total.
 
     Examples
     --------

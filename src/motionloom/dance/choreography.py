@@ -408,9 +408,9 @@ class Choreography:
             A generated tune is as long as the dance.
         settings : DanceSettings, optional
         progress : callable, optional
-            Called with the number of frames generated. The total can exceed the length of the
-            dance, because a dance is generated again until its landings agree with the music. If
-            the function raises an exception, generation stops.
+            Called with the number of hundredths done since the last call, 100 in total. A dance is
+            generated again until its landings agree with the music, so progress may jump at the
+            end. If the function raises an exception, generation stops.
 
         Raises
         ------

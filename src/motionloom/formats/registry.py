@@ -80,6 +80,10 @@ FORMATS = {
     ".trc": Format("TRC", "motionloom.formats.trc", "markers", _POINTS),
     ".csv": Format("CSV", "motionloom.formats.tables", "markers", _POINTS),
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
+    **dict.fromkeys(
+        (".mp4", ".mov", ".m4v", ".webm", ".mkv", ".avi"),
+        Format("film", "motionloom.formats.video", writes=(), extra="video", listed=False),
+    ),
 }
 
 _ROBOT = Format("robot file", "motionloom.formats.robot.files")

@@ -51,6 +51,9 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
         "role_scheme": assignment.scheme,
         "role_confidence": dict(assignment.confidence),
         "missing_roles": list(assignment.missing),
+        "expected_error_m": float(np.median(origin.expected_error))
+        if origin.expected_error
+        else None,
         "repairs": list(origin.repairs),
         "warnings": list(origin.warnings),
     }

@@ -255,7 +255,7 @@ class BeatCollection:
         >>> {take: tempo is not None for take, tempo in lib.beats.tempos().items()}
         {'groove': True, 'kick': False}
         """
-        from motionloom.dance.motion_beats.stored_tempos import stored_tempos
+        from motionloom.dance.motion_beats.stored_rhythms import stored_tempos
 
         return stored_tempos(self._store, self._store.names if takes is None else takes, progress)
 

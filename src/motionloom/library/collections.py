@@ -149,11 +149,19 @@ class GraphCollection:
 
         return is_built(self._store, settings)
 
-    def motions(self, settings: GraphSettings) -> tuple[str, ...]:
-        """Return the names of the motions that `settings` select."""
+    def motions(self, settings: GraphSettings, *, examine: bool = True) -> tuple[str, ...]:
+        """Return the names of the motions that `settings` select, without faulty takes.
+
+        Parameters
+        ----------
+        settings : GraphSettings
+        examine : bool
+            Examine takes that have not been examined for faults before. Without it, no take is
+            read, and takes that have not been examined count as faultless.
+        """
         from motionloom.motion_graph.artifact import graph_names
 
-        return tuple(graph_names(self._store, settings))
+        return tuple(graph_names(self._store, settings, examine=examine))
 
     @property
     def settings(self) -> GraphSettings | None:

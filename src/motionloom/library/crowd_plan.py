@@ -133,7 +133,7 @@ class CrowdPlan:
     def run(
         self, choreography: Choreography, *, progress: Progress | None = None
     ) -> Ballroom | March:
-        """Synthesize the crowd; `progress` is called after every movement."""
+        """Synthesize the crowd; `progress` counts hundredths, 100 in total."""
         settings = self.fitted(choreography)
         if isinstance(settings, BallroomSettings):
             from motionloom.crowd.ballroom import ballroom

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, MarchSettings
-from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.settings import BeatSettings, ChoreographySettings
+from motionloom.errors import InvalidInput
+from motionloom.motion.diagnostics.quality import reasons_text
 from motionloom.settings import motion_choice, takes
 
 if TYPE_CHECKING:
@@ -63,16 +66,38 @@ class DanceVerbs:
         """
         from motionloom.dance.choreography import Choreography
         from motionloom.dance.motion_beats.manual_beats import beats_in
+        from motionloom.dance.motion_beats.stored_rhythms import keeping_rhythms
         from motionloom.search.filters import chosen_together
 
         given = ChoreographySettings.given(settings, options)
         store = self.store
+        together = list(chosen_together(store, takes, **motion_choice(given)))
+        skipped = self._without_rhythm(together, given)
+        if skipped and len(skipped) == len(together):
+            raise InvalidInput(f"no take has a rhythm ({reasons_text(skipped)})")
+        if progress is not None and skipped:
+            progress(len(skipped))
         danced = [
             store[names[0]] if len(names) == 1 else [store[name] for name in names]
-            for names in chosen_together(store, takes, **motion_choice(given))
+            for names in together
+            if len(names) > 1 or names[0] not in skipped
         ]
-        beats_of = beats_in(store, store.__getitem__)
-        return Choreography.from_takes(danced, given, beats_of=beats_of, progress=progress)
+        with keeping_rhythms(store, beats_in(store, store.__getitem__)) as beats_of:
+            made = Choreography.from_takes(danced, given, beats_of=beats_of, progress=progress)
+        return replace(made, left_out={**skipped, **made.left_out}) if skipped else made
+
+    def _without_rhythm(
+        self, together: Sequence[Sequence[str]], settings: ChoreographySettings
+    ) -> dict[str, str]:
+        """Return the single takes that are known to have no rhythm, each with the reason."""
+        from motionloom.dance.motion_beats.stored_rhythms import known_rhythms
+
+        if settings.beats != BeatSettings():
+            return {}
+        alone = [names[0] for names in together if len(names) == 1]
+        rhythms = known_rhythms(self.store, alone)
+        reasons = {n: r.skipped(settings.movements.min_confidence) for n, r in rhythms.items()}
+        return {name: reason for name, reason in reasons.items() if reason}
 
     @takes(BallroomSettings)
     def ballroom(

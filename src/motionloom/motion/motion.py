@@ -34,7 +34,8 @@ class Origin:
     `motionloom.motion.kinematics.root_carrier`). `character` is the file of the character to which
     a motion was retargeted (see `motionloom.formats.own_character`). `layout` is the order of the
     points from which a motion was solved, with the evidence for it. `scene` is shared by the people
-    in one recording.
+    in one recording. `expected_error` is the expected error of a joint in each frame of a film, in
+    meters (see `motionloom.formats.video`).
 
     Examples
     --------
@@ -57,6 +58,7 @@ class Origin:
     character: str | None = None
     layout: str = ""
     scene: str = ""
+    expected_error: tuple[float, ...] = ()
 
 
 class TimeSeries(FrozenArrays):
@@ -218,6 +220,8 @@ class Motion(TimeSeries):
         cut = self.origin
         if carrier is not None and carrier.path is not None:
             cut = replace(cut, carrier=carrier.frames(part))
+        if len(cut.expected_error) == len(self):
+            cut = replace(cut, expected_error=cut.expected_error[part])
         return replace(
             self,
             rotations=self.rotations[part],

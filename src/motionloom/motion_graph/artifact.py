@@ -49,6 +49,7 @@ from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_names
 from motionloom.settings import named_takes
 from motionloom.store.remote.folder import Folder
+from motionloom.store.take_facts import TakeFacts
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store
@@ -72,7 +73,8 @@ CREATE TABLE prunings (a TEXT, b TEXT, sectors INTEGER, below_threshold INTEGER,
 """
 
 
-_FAULTS: dict[str, str | None] = {}  # by the digest of a take's frames
+_FAULTS: TakeFacts[str | None] = TakeFacts("faults", 1, lambda fault: isinstance(fault, str | None))
+_LOOPS: TakeFacts[bool] = TakeFacts("loops", 1, lambda fact: isinstance(fact, bool))
 
 
 def library_graph(
@@ -165,20 +167,27 @@ def _labeled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int,
 
 
 def is_built(library: Store, settings: GraphSettings) -> bool:
-    """Return whether the library already has a graph with these settings."""
+    """Return whether the library already has a graph with these settings.
+
+    No take is read if the library has no current graph.
+    """
+    if not library.artifacts.any_current(_KIND):
+        return False
     names = graph_names(library, settings)
     return not library.artifacts.stale(
         _KIND, _key(library, names, settings.frame_distance(), settings)
     )
 
 
-def graph_names(library: Store, settings: GraphSettings) -> list[str]:
+def graph_names(library: Store, settings: GraphSettings, *, examine: bool = True) -> list[str]:
     """Return the names of the motions that the settings select, without props and faulty takes.
 
     The names are in library order or, if transitions are read from a file, in the order of `only`.
+    Each take is examined once for faults; without `examine`, no take is read, and only faults that
+    are already known count.
     """
     names = _selected(library, settings)
-    excluded = _excluded(library, names, settings)
+    excluded = _excluded(library, names, settings, examine=examine)
     return [name for name in names if name not in excluded]
 
 
@@ -191,31 +200,32 @@ def _selected(library: Store, settings: GraphSettings) -> list[str]:
     return names
 
 
-def _excluded(library: Store, names: Sequence[str], settings: GraphSettings) -> dict[str, str]:
+def _excluded(
+    library: Store, names: Sequence[str], settings: GraphSettings, *, examine: bool = True
+) -> dict[str, str]:
     """Return takes that lack roles of the others or have grave faults, each with the reason."""
     if settings.transitions is not None:
         return {}
-    keys = {name: library.entry(name).skeleton for name in names}
-    skeletons = {key: library.skeleton(key) for key in set(keys.values())}
-    excluded = without_body({name: skeletons[key] for name, key in keys.items()})
+    entries = library.entries(names)
+    skeletons = {key: library.skeleton(key) for key in {entry.skeleton for entry in entries}}
+    excluded = without_body({entry.name: skeletons[entry.skeleton] for entry in entries})
     judged = set(names) - excluded.keys() - named_takes(settings)
-    faults = {name: fault for name in names if name in judged and (fault := _fault(library, name))}
+    keys = {entry.name: entry.key for entry in entries if entry.name in judged}
+    reasons = (
+        _FAULTS.values(library, keys, lambda name: grave_fault(library[name]))
+        if examine
+        else _FAULTS.known(library, keys)
+    )
+    faults = {name: fault for name, fault in reasons.items() if fault is not None}
     return excluded if len(excluded) + len(faults) == len(names) else excluded | faults
-
-
-def _fault(library: Store, name: str) -> str | None:
-    """Return the grave fault of a stored take, or None; each take is checked once per process."""
-    digest = library.entry(name).digest
-    if digest not in _FAULTS:
-        _FAULTS[digest] = grave_fault(library[name])
-    return _FAULTS[digest]
 
 
 def _loops(library: Store, names: Sequence[str]) -> list[str]:
     """Return the names of the short clips that are loops."""
-    entries = [library.entry(name) for name in names]
-    short = [entry.name for entry in entries if entry.frames < SHORT * entry.fps]
-    return [name for name in short if loop_range(library[name]) is not None]
+    entries = library.entries(names)
+    short = {entry.name: entry.key for entry in entries if entry.frames < SHORT * entry.fps}
+    loops = _LOOPS.values(library, short, lambda name: loop_range(library[name]) is not None)
+    return [name for name, is_loop in loops.items() if is_loop]
 
 
 def _key(

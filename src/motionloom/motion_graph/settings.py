@@ -210,9 +210,6 @@ class GraphSettings(TransitionSettings, MotionChoice):
             )
 
 
-PLANNED = 100  # steps that the progress of the search for a route counts
-
-
 @dataclass(frozen=True, kw_only=True)
 class WalkSettings(Settings):
     """Settings of a walk through a motion graph; see `MotionGraph.walk`."""

@@ -72,11 +72,12 @@ class Query:
         self, library: Store, options: FeatureOptions
     ) -> tuple[LibraryFeatures, NDArray[np.float32]]:
         """Return the features of the library and of the query, at the same rate, shape (M, D)."""
+        estimated = bool(self.motion.origin.expected_error)  # a film does not show a body's size
         features = library_features(
             library,
             options.features,
             normalize=options.normalize,
-            scale_free=options.scale_free,
+            scale_free=options.scale_free if options.scale_free is not None else estimated or None,
         )
         span = self.span(features)
         if span is not None:

@@ -22,6 +22,7 @@ _ORIGIN: dict[str, Any] = {
     "frame_time": (int, float, NoneType), "tpose_frame": (int, NoneType),
     "euler_order": (str, NoneType), "repairs": list, "warnings": list,
     "carrier": (dict, NoneType), "character": (str, NoneType), "layout": str, "scene": str,
+    "expected_error": list,
 }  # fmt: skip
 
 
@@ -115,6 +116,7 @@ def origin_from(entry: Entry) -> Origin:
                 raise ValueError(f"{key} {str(value)[:80]}")
         for key in ("repairs", "warnings"):
             values[key] = tuple(map(str, values.get(key, ())))
+        values["expected_error"] = tuple(map(float, values.get("expected_error", ())))
         if values.get("carrier") is not None:
             values["carrier"] = Carrier.from_json(values["carrier"])
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:

@@ -27,6 +27,8 @@ from motionloom.store.remote.object_store import (
 )
 from motionloom.store.remote.replica import replica_for_workers
 
+_FEW = 50  # entries that are read one by one
+
 
 class StoredMotions:
     """Read access to a library. `motionloom.store.Store` adds write access."""
@@ -152,9 +154,18 @@ class StoredMotions:
             raise LibraryError(self._not_found(name))
         return entry
 
-    def entries(self) -> list[Entry]:
-        """Return the entries of all motions, sorted by name."""
-        return self.catalogue.entries()
+    def entries(self, names: Iterable[str] | None = None) -> list[Entry]:
+        """Return the entries of motions, or of all motions sorted by name.
+
+        For many names, this is much faster than calling `entry` for each.
+        """
+        if names is None:
+            return self.catalogue.entries()
+        chosen = tuple(names)
+        if len(chosen) < _FEW:
+            return [self.entry(name) for name in chosen]
+        every = {entry.name: entry for entry in self.catalogue.entries()}
+        return [every[name] if name in every else self.entry(name) for name in chosen]
 
     def __getitem__(self, name: str) -> Motion:
         """Return the motion named `name`, with memory-mapped arrays."""

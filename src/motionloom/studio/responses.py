@@ -74,12 +74,34 @@ class SceneHead(TypedDict):
     characters: list[NamedBones]
 
 
+class WorstRow(TypedDict):
+    """The worst frame of a measure; the value is beyond its limit if it is greater."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    measure: str
+    value: float
+    limit: float
+    second: float
+
+
+class SeamRow(TypedDict):
+    """A seam between the takes `before` and `after`."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    second: float
+    before: str
+    after: str
+    ratio: float
+
+
 class Quality(TypedDict):
     """Quality of a synthesized motion: summary, warnings about exceeded limits, measurements."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     line: str
     warnings: list[str]
+    worst: list[WorstRow]
+    rough_seams: list[SeamRow]
 
 
 class MatchRow(TypedDict):

@@ -1,7 +1,7 @@
 // The page of `motionloom match export --to web`: a character that is steered with keys, a gamepad or a finger. It reads
 // everything from its own document and makes no request.
 
-import { REST, steers, stickOfKeys, stickOfPad, velocityOf, type Stick } from "../controller/steering";
+import { REST, steers, stickOfKeys, stickOfPad, velocityOf, type Stick } from "../play/steering";
 import { readDatabase } from "../runtime/database";
 import { MatchingPlayer, type Played } from "../runtime/player";
 import { Figure } from "./figure";

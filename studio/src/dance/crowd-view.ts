@@ -4,11 +4,13 @@ import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { crowdMotions } from "../motion/motion";
 import type { CrowdResult } from "../net/types";
-import { download, finished, getArrays, getBytes, send, type Body } from "../net/api";
+import { finished, getArrays, getBytes, send, type Body, type Job } from "../net/api";
 import { settingsFields } from "../net/settings-schema";
 import { inputValue } from "../page/form-input";
-import { qualityLines } from "../page/quality";
+import "../page/code-line";
+import "../page/progress-line";
 import { sharedStyles } from "../page/style";
+import "../page/verdict";
 import { View } from "../page/view";
 import { bodyOf, fromAddress, pick, toAddress, valuesOf, type Field, type Given } from "../settings/fields";
 import "../settings/settings-form";
@@ -19,9 +21,10 @@ type Query = Record<string, string>;
 
 /** Settings in the form. */
 const SHOWN = {
-  ballroom: ["couples", "floor.room", "tempo_bpm", "seconds", "seed"],
-  march: ["formation.ranks", "formation.files", "tempo_bpm", "seconds", "seed"],
+  ballroom: ["couples", "floor.room", "tempo_bpm", "seconds"],
+  march: ["formation.ranks", "formation.files", "tempo_bpm", "seconds"],
 };
+const EXPERT = ["seed"];
 const LABELS = { "floor.room": "width and depth", tempo_bpm: "beats per minute" };
 /** Defaults of the page: with music, and short. */
 const USUAL = { music: "tune", seconds: 20 };
@@ -33,6 +36,7 @@ const FILE_COLORS = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d,
 export class CrowdView extends View {
   @state() private crowd: CrowdResult | null = null;
   @state() private busy = "";
+  @state() private job: Job | null = null;
   @state() private muted = false;
   private track: SoundTrack | null = null;
   private floor: FloorLines | null = null;
@@ -98,41 +102,47 @@ export class CrowdView extends View {
   }
 
   private async make(query: Query, wanted: string): Promise<void> {
+    const turn = this.turns.begin("crowd");
+    const { signal } = turn;
     this.busy = "synthesizing the crowd";
-    try {
-      const job = await send("post", "crowds", { body: this.body(query) });
-      const crowd = await finished(job, (now) => now && (this.busy = now.title));
-      if (wanted !== this.shown) return; // the address has changed in the meantime
-      const message = await getArrays("crowds/{id}", { path: { id: crowd.id } });
-      if (wanted !== this.shown || !this.isConnected) return;
-      this.crowd = crowd;
-      this.stopSound();
-      const { clock } = this.studio.stage;
-      clock.pause();
-      const { bodies } = message.meta;
-      const files = Number(valuesOf(this.fields, fromAddress(this.fields, query))["formation.files"]);
-      this.studio.show(
-        crowdMotions(message).map((motion, number) => ({
-          motion,
-          color: bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILE_COLORS[(number % files) % FILE_COLORS.length],
-        })),
-        null,
-        { title: this.kind, several: true, body: () => this.subject(), ...crowd.lines },
-      );
-      this.floor!.show(message.meta.room, message.arrays.street as Float32Array | undefined);
-      clock.seek(0);
-      const sound = getBytes("crowds/{id}/sound", { path: { id: crowd.id } });
-      const current = () => wanted === this.shown && this.isConnected;
-      this.track = (await SoundTrack.start(clock, sound, () => this.muted, current)) ?? this.track;
-    } catch (error) {
-      if (wanted === this.shown) {
-        this.shown = "";
-        this.crowd = null;
+    await this.studio.attempt(async () => {
+      try {
+        const job = await send("post", "crowds", { body: this.body(query), signal });
+        const crowd = await finished(job, (now) => (this.job = now), signal);
+        const message = await getArrays("crowds/{id}", { path: { id: crowd.id }, signal });
+        this.crowd = crowd;
+        this.stopSound();
+        const { clock } = this.studio.stage;
+        clock.pause();
+        const { bodies } = message.meta;
+        const files = Number(valuesOf(this.fields, fromAddress(this.fields, query))["formation.files"]);
+        this.studio.show(
+          crowdMotions(message).map((motion, number) => ({
+            motion,
+            color: bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILE_COLORS[(number % files) % FILE_COLORS.length],
+          })),
+          null,
+          { title: this.kind, several: true, body: () => this.subject(), quality: crowd.quality, ...crowd.lines },
+        );
+        this.floor!.show(message.meta.room, message.arrays.street as Float32Array | undefined);
+        clock.seek(0);
+        const sound = getBytes("crowds/{id}/sound", { path: { id: crowd.id }, signal });
+        this.track =
+          (await SoundTrack.start(
+            clock,
+            sound,
+            () => this.muted,
+            () => turn.current,
+          )) ?? this.track;
+      } catch (error) {
+        if (turn.current && wanted === this.shown) {
+          this.shown = "";
+          this.crowd = null;
+        }
+        throw error;
       }
-      this.studio.notify(error);
-    } finally {
-      if (wanted === this.shown || !this.shown) this.busy = "";
-    }
+    });
+    if (turn.current) this.busy = "";
   }
 
   private change(values: Record<string, string | number | undefined>): void {
@@ -169,20 +179,13 @@ export class CrowdView extends View {
             : ""
         }
       </div>
-      ${qualityLines(this.crowd.quality)}
-      <div class="row"><button id="export" @click=${() => this.export()}>Export GLB</button>
-        <button aria-pressed=${this.muted} @click=${() => this.mute()}>${this.muted ? "Muted" : "Sound on"}</button></div></section>
+      <loom-verdict .studio=${this.studio} .quality=${this.crowd.quality}></loom-verdict>
+      <div class="row"><button aria-pressed=${this.muted} @click=${() => this.mute()}>${this.muted ? "Muted" : "Sound on"}</button></div></section>
       <loom-code cli=${this.crowd.lines.cli} python=${this.crowd.lines.python}></loom-code>`;
   }
 
   private subject() {
     return { kind: "crowd" as const, id: this.crowd!.id };
-  }
-
-  private export(): void {
-    void this.studio.attempt(() =>
-      download(`${this.kind}.glb`, "subjects/file", { body: { subject: this.subject(), suffix: "glb" } }),
-    );
   }
 
   render() {
@@ -201,8 +204,10 @@ export class CrowdView extends View {
         <label>Movements <select id="label" @change=${(event: Event) => this.change({ label: inputValue(event) })}>
           <option value="" ?selected=${!label}>${kind === "march" ? "built-in soldiers" : "a built-in waltz"}</option>
           ${[...this.studio.labels.keys()].map((one) => html`<option value=${one} ?selected=${one === label}>takes labeled ${one}</option>`)}</select></label></div>
+      <details class="expert"><summary>Expert</summary><loom-settings-form .fields=${pick(this.fields, EXPERT)} .given=${fromAddress(this.fields, this.query)}
+        @settings=${(event: CustomEvent<Given>) => this.change({ seed: undefined, ...toAddress(event.detail) })}></loom-settings-form></details>
     </section>
-    ${this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
+    ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
     ${
       made
         ? this.result()

@@ -15,7 +15,11 @@ import type { SettingsForm } from "../settings/settings-form";
 import "../settings/settings-form";
 
 const SHOWN = ["distance", "per_minute", "max_distance", "rules.blend_seconds"];
-const LABELS = { max_distance: "or maximum distance", "rules.blend_seconds": "blend" };
+const LABELS = {
+  per_minute: "transitions per minute",
+  max_distance: "or maximum distance",
+  "rules.blend_seconds": "blend",
+};
 
 export type GraphQuery = Record<string, string | undefined>;
 
@@ -33,6 +37,8 @@ export class GraphForm extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property({ attribute: false }) query: GraphQuery = {};
   @property({ type: Boolean }) busy = false;
+  /** False if the takes are chosen elsewhere. */
+  @property({ attribute: false }) takes = true;
   @state() private menu: Answer<"get", "graphs/menu"> | null = null;
 
   static styles = [
@@ -49,13 +55,18 @@ export class GraphForm extends LitElement {
     await this.studio.attempt(async () => (this.menu = await getJson("graphs/menu")));
   }
 
+  /** The takes in the form. */
+  private chosen(): GraphQuery {
+    const only = this.renderRoot.querySelector<TakePicker>("loom-take-picker")!.value.join(",") || undefined;
+    const label = this.renderRoot.querySelector<HTMLSelectElement>("#label")!.value || undefined;
+    return { label, only, all: label || only ? undefined : "1" };
+  }
+
   private submit(event: Event): void {
     event.preventDefault();
     const form = this.renderRoot.querySelector<SettingsForm>("loom-settings-form")!;
     if (!form.reportValidity()) return;
-    const only = this.renderRoot.querySelector<TakePicker>("loom-take-picker")!.value.join(",") || undefined;
-    const label = this.renderRoot.querySelector<HTMLSelectElement>("#label")!.value || undefined;
-    const all = label || only ? undefined : "1";
+    const { label, only, all } = this.takes ? this.chosen() : this.query;
     this.dispatchEvent(new CustomEvent("build", { detail: { label, only, all, ...toAddress(form.given) } }));
   }
 
@@ -64,9 +75,13 @@ export class GraphForm extends LitElement {
     const fields = settingsFields("graph", SHOWN);
     const distances = Object.keys(menu?.distances ?? {}).map((one) => [one, measureName(one)]);
     return html`<form @submit=${this.submit}>
-      <label>takes with the label <select id="label"><option value="">any (all takes)</option>
+      ${
+        this.takes
+          ? html`<label>takes with the label <select id="label"><option value="">any (all takes)</option>
         ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.label}>${label} (${count})</option>`)}</select></label>
-      <loom-take-picker .studio=${this.studio} .names=${query.only ?? ""} label="or chosen takes"></loom-take-picker>
+      <loom-take-picker .studio=${this.studio} .names=${query.only ?? ""} label="or chosen takes"></loom-take-picker>`
+          : ""
+      }
       <loom-settings-form .fields=${fields} .given=${fromAddress(fields, query)} .labels=${LABELS}
         .choices=${menu ? { distance: Object.fromEntries(distances) } : {}}></loom-settings-form>
       <button class="main" id="build" ?disabled=${this.busy}>Find transitions</button></form>`;

@@ -15,7 +15,7 @@ export const MAKES = [
     title: "Walk these",
     short: "Walk",
     does: "Build a motion graph from these takes, to walk along a path",
-    go: (studio: Studio, only: string) => studio.go("graph", { only }),
+    go: (studio: Studio, only: string) => studio.go("walk", { only }),
   },
   {
     id: "dance-these",
@@ -29,14 +29,14 @@ export const MAKES = [
     title: "Parametrize these",
     short: "Parametrize",
     does: "Learn a parametric motion with these takes as examples",
-    go: (studio: Studio, takes: string) => studio.go("parametric", { new: "1", takes }),
+    go: (studio: Studio, takes: string) => studio.go("aim", { new: "1", takes }),
   },
   {
     id: "controller-of-these",
     title: "Build a controller",
     short: "Controller",
     does: "Build a motion matching controller from these takes, to steer a character",
-    go: (studio: Studio, only: string) => studio.go("controller", { only }),
+    go: (studio: Studio, only: string) => studio.go("play", { only }),
   },
 ];
 

@@ -3,12 +3,15 @@
 import type { paths } from "../../generated/schema";
 import { parseMessage, type Message } from "./message";
 import { tracked } from "./pending";
+import { TurnEnded } from "./turns";
 import type { Job } from "./types";
 
 export type { Job } from "./types";
 
 /** A request that failed, with the server's message. */
 export class ServerError extends Error {}
+
+const INTERVAL = 250; // milliseconds between questions about a job
 
 type Method = "get" | "post" | "put" | "delete";
 
@@ -122,22 +125,38 @@ export function saveFile(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** The result of a job; `progress` is called with each of its states, and with null at the end. */
-export function finished<Result>(job: Job<Result | null>, progress: (job: Job | null) => void): Promise<Result> {
-  return tracked(polled(job, progress));
+/** The result of a job; `progress` is called with each of its states, and with null at the end. If the turn of `signal`
+ * is replaced by a newer one, the job is stopped; if its view is left, the job goes on and is listed under Jobs. */
+export function finished<Result>(
+  job: Job<Result | null>,
+  progress: (job: Job | null) => void,
+  signal?: AbortSignal,
+): Promise<Result> {
+  return tracked(polled(job, progress, signal));
 }
 
-async function polled<Result>(job: Job<Result | null>, progress: (job: Job | null) => void): Promise<Result> {
+async function polled<Result>(
+  job: Job<Result | null>,
+  progress: (job: Job | null) => void,
+  signal?: AbortSignal,
+): Promise<Result> {
+  const { id } = job;
   try {
     while (job.state === "running") {
+      signal?.throwIfAborted();
       progress(job);
-      await new Promise((resolve) => setTimeout(resolve, 250));
-      job = (await getJson("jobs/{number}", { path: { number: job.id } })) as Job<Result>;
+      await new Promise((resolve) => setTimeout(resolve, INTERVAL));
+      job = (await getJson("jobs/{number}", { path: { number: id }, signal })) as Job<Result>;
     }
+    signal?.throwIfAborted();
     if (job.state === "done") return job.result!;
     throw new ServerError(job.error || "stopped");
+  } catch (error) {
+    if (error instanceof TurnEnded && error.ending === "replaced")
+      void send("delete", "jobs/{number}", { path: { number: id } }).catch(() => undefined);
+    throw error;
   } finally {
-    progress(null);
+    if (!signal?.aborted) progress(null);
   }
 }
 
@@ -178,7 +197,8 @@ async function respond(method: Method, template: string, options: AnyOptions = {
       body: raw ? body : JSON.stringify(body),
     },
   ).catch((error: Error) => {
-    throw error.name === "AbortError" ? error : new ServerError("The server cannot be reached. Is it still running?");
+    if (signal?.aborted || error.name === "AbortError") throw error;
+    throw new ServerError("The server cannot be reached. Is it still running?");
   });
   if (response.ok) return response;
   throw new ServerError(errorMessage(await response.text()) || `the server answered ${response.status}`);

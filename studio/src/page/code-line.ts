@@ -1,6 +1,6 @@
-// Command line and Python code for the current view, with copy buttons.
+// Command line and Python code for the current view, under "Copy".
 
-import { LitElement, css, html } from "lit";
+import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { sharedStyles } from "./style";
 
@@ -24,18 +24,19 @@ export class CodeLine extends LitElement {
   static styles = [
     sharedStyles,
     css`
-    :host { display: block; min-width: 0; }
-    div { display: flex; gap: 6px; align-items: start; margin: 4px 0; }
-    code { flex: 1; min-width: 0; font: 12px/1.4 ui-monospace, monospace; background: var(--well); padding: 5px 7px;
-      border-radius: 5px; white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
-    button { font-size: 12px; padding: 2px 8px; }
+    :host { display: block; min-width: 0; margin-top: var(--space-2); }
+    summary { color: var(--faint); cursor: pointer; font-size: var(--text-small); }
+    div { display: flex; gap: var(--space-1); align-items: start; margin: var(--space-1) 0; }
+    code { flex: 1; min-width: 0; font: var(--text-code); background: var(--well); padding: 5px 7px;
+      border-radius: var(--round); white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
+    button { font-size: var(--text-small); padding: 2px 8px; }
   `,
   ];
 
-  private line(text: string) {
-    if (!text) return "";
+  private line(what: string, text: string) {
+    if (!text) return nothing;
     return html`<div><code>${text}</code>
-      <button title="Copy" @click=${() => this.copy(text)}>${this.copied === text ? "copied" : "copy"}</button></div>`;
+      <button title="Copy the ${what}" @click=${() => this.copy(text)}>${this.copied === text ? "copied" : "copy"}</button></div>`;
   }
 
   private async copy(text: string) {
@@ -45,6 +46,7 @@ export class CodeLine extends LitElement {
   }
 
   render() {
-    return html`${this.line(this.cli)}${this.line(this.python)}`;
+    if (!this.cli && !this.python) return nothing;
+    return html`<details><summary>Copy as a command or Python</summary>${this.line("command", this.cli)}${this.line("Python code", this.python)}</details>`;
   }
 }

@@ -5,6 +5,7 @@ import { StreamedMotion } from "../motion/streamed";
 import { getJson, send, type Answer } from "../net/api";
 import { Live } from "../net/live";
 import { pendingCount } from "../net/pending";
+import { TurnEnded } from "../net/turns";
 import { OwnCharacter } from "../stage/own-character";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
 import { address, replaceRoute, readRoute, pushRoute, type Route } from "./route";
@@ -18,7 +19,6 @@ export interface Segment {
   end: number;
 } // frames [start, end)
 
-const ABOUT_TAKES = new Set(["library", "search", "family", "grid", "parametric"]);
 const NOTICE_LEAST = 6000; // milliseconds
 const NOTICE_PER_LETTER = 60;
 
@@ -63,6 +63,7 @@ export class Studio extends EventTarget {
   /** The last route of each view. */
   readonly visited = new Map<string, Route>();
   private openings = 0;
+  private lastTake: string | null = null; // the take that was open last
   private noticeTimer = 0;
   private framed = ""; // subject that the camera was framed for
   private made: Subject | null = null; // subject on the stage, unless it is a take
@@ -74,6 +75,7 @@ export class Studio extends EventTarget {
   async start(): Promise<void> {
     window.addEventListener("hashchange", () => {
       const { view } = this.route;
+      this.visited.delete(view); // the latest is the last
       this.visited.set(view, this.route);
       this.route = readRoute();
       this.handledHash = location.hash;
@@ -127,6 +129,7 @@ export class Studio extends EventTarget {
       const names = new Set(this.library.motions.map((row) => row.name));
       if ([...this.picked].some((name) => !names.has(name)))
         this.pick([...this.picked].filter((one) => names.has(one)));
+      if (this.lastTake !== null && !names.has(this.lastTake)) this.lastTake = null;
       if (this.take !== null && !names.has(this.take)) this.show([]); // removed or renamed
       this.fire("library");
     } catch (error) {
@@ -183,10 +186,12 @@ export class Studio extends EventTarget {
     if (location.hash === before) this.fire("route"); // the stage may show something else by now
   }
 
-  /** Another view is entered: clear the stage, unless that view uses its subject. */
+  /** Another view is entered: its predecessor's subject stays on the stage until it shows its own, with its timeline. A
+   * motion that is synthesized while it plays ends with its view; the take that was open before comes back. */
   private enter(view: string): void {
-    const own = this.shownBy === view || (this.take !== null && ABOUT_TAKES.has(view));
-    if (!own && this.stage.characters.length) this.show([]);
+    if (this.shownBy === view || !this.stage.characters.some((one) => one.streamed)) return;
+    if (this.lastTake !== null) void this.open(this.lastTake);
+    else this.show([]);
   }
 
   /** Dance to a song that was dropped anywhere on the page. */
@@ -230,6 +235,7 @@ export class Studio extends EventTarget {
   show(specs: CharacterSpec[], take: string | null = null, subject: Subject | null = null): Character[] {
     this.openings++;
     this.take = take;
+    if (take !== null) this.lastTake = take;
     this.shownBy = this.route.view;
     this.made = subject;
     const framed = take ?? `${this.route.view}: ${specs.length} characters`;
@@ -272,6 +278,11 @@ export class Studio extends EventTarget {
     this.select({ motion: this.take, start, end });
   }
 
+  /** Show a time on the timeline, with a few seconds around it. */
+  reveal(time: number): void {
+    this.dispatchEvent(new CustomEvent("reveal", { detail: time }));
+  }
+
   showTour(shown: boolean): void {
     this.tourOpen = shown;
     this.fire("tour");
@@ -296,7 +307,7 @@ export class Studio extends EventTarget {
       await work();
       return true;
     } catch (error) {
-      this.notify(error);
+      if (!(error instanceof TurnEnded)) this.notify(error);
       return false;
     }
   }

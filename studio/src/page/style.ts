@@ -3,14 +3,14 @@
 import { css } from "lit";
 
 export const sharedStyles = css`
-  :host { color: var(--ink); } /* colors: theme.ts */
+  :host { color: var(--ink); } /* colors and sizes: tokens.ts */
   * { box-sizing: border-box; }
-  h2 { font-size: 15px; margin: 0 0 8px; }
-  p { margin: 4px 0 8px; }
+  h2 { font-size: var(--text-title); margin: 0 0 var(--space-2); }
+  p { margin: var(--space-1) 0 var(--space-2); }
   .faint { color: var(--faint); }
-  .row { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; }
+  .row { display: flex; gap: var(--space-2); align-items: center; flex-wrap: wrap; }
   button, select, input { font: inherit; color: var(--ink); background: var(--raised);
-    border: 1px solid var(--line); border-radius: 5px; padding: 4px 9px; }
+    border: 1px solid var(--line); border-radius: var(--round); padding: 4px 9px; }
   button { cursor: pointer; white-space: nowrap; }
   button:hover { border-color: var(--accent); }
   button.main { background: var(--accent); color: var(--on-accent); border-color: var(--accent); font-weight: 600; }
@@ -21,5 +21,7 @@ export const sharedStyles = css`
   input { accent-color: var(--accent); }
   input[type="range"] { padding: 0; width: 100%; }
   label { display: grid; gap: 2px; }
+  details > summary { cursor: pointer; }
+  details.expert > summary { color: var(--faint); font-size: var(--text-small); }
   :focus-visible { outline: 2px solid var(--cool); outline-offset: 1px; }
 `;

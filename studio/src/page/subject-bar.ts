@@ -3,12 +3,14 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { download, finished, getBytes, saveFile, send, type Body } from "../net/api";
+import type { Quality } from "../net/types";
 import { canFilm, canRecord, filmStage, gifOfStage, recordStage, type Progress } from "../stage/recording";
 import type { Stage } from "../stage/stage";
 import { copyText } from "./code-line";
 import { pythonLiteral, shellWord } from "./command-line";
 import { segmentText, type Segment, type Studio } from "./studio";
 import { sharedStyles } from "./style";
+import type { Block, BlockEdits, Score } from "../timeline/block-lane";
 
 type SubjectBody = Body<"subjects/file">["subject"];
 type Suffix = NonNullable<Body<"subjects/file">["suffix"]>;
@@ -24,6 +26,14 @@ export interface Subject {
   several?: boolean;
   cli?: string;
   python?: string;
+  /** Its quality; problems are marked on the timeline. */
+  quality?: Quality | null;
+  /** Beats of music and motion, for the timeline. */
+  score?: Score;
+  /** The parts it consists of, for the timeline. */
+  blocks?: Block[];
+  /** What can be done with the blocks; without it, they are only shown. */
+  edit?: BlockEdits;
 }
 
 /** A take, or the selected segment of it, as a subject. */

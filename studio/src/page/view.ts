@@ -2,12 +2,15 @@
 
 import { LitElement } from "lit";
 import { property } from "lit/decorators.js";
+import { Turns } from "../net/turns";
 import type { Studio } from "./studio";
 
 export abstract class View extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   /** The view's name in the address. */
   @property({ attribute: false }) viewPath!: string;
+  /** Work of this view, which ends when the view is left. */
+  protected readonly turns = new Turns();
   private cleanups: (() => void)[] = [];
 
   connectedCallback(): void {
@@ -25,6 +28,7 @@ export abstract class View extends LitElement {
     super.disconnectedCallback();
     for (const cleanup of this.cleanups) cleanup();
     this.cleanups = [];
+    this.turns.leave();
   }
 
   /** Listen to the studio (or another target) while the view is connected. */

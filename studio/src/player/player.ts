@@ -239,7 +239,7 @@ export class MotionloomPlayer extends HTMLElement implements Ticking {
     else {
       rest(this);
       if (!this.mini) return;
-      this.scene = null; // hundreds of them: keep only what is in sight
+      this.scene = null; // a page has hundreds of them; keep the visible ones
       this.canvas.width = this.canvas.height = 0;
     }
   }

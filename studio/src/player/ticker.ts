@@ -1,4 +1,4 @@
-// One clock for all pictures of a page, and one observer of what is in sight.
+// One clock for all pictures of a page, and one observer that reports which of them are visible.
 
 export interface Ticking {
   /** Move on by `seconds`; `busy`: this frame has no time left for small pictures. */

@@ -262,11 +262,8 @@ export class MatchingPlayer {
     const most = due ? Infinity : JUMP_SHARE * this.goingOn - (stands ? 0 : JUMP_COST);
     if (most <= 0) return false;
     const apart = rounded(APART_SECONDS * this.fps);
-    const first = Math.max(frame - apart, 0);
-    const near = this.allowed.slice(first, frame + apart + 1);
-    this.allowed.fill(0, first, frame + apart + 1);
-    let { rows, costs } = database.search.nearest(point, CANDIDATES, most, this.allowed);
-    this.allowed.set(near, first);
+    const near: [number, number] = [frame - apart, frame + apart + 1];
+    let { rows, costs } = database.search.nearest(point, CANDIDATES, most, this.allowed, ...near);
     if (this.share < GETS_ON && !due) {
       const own = this.leads(frame);
       const farther = rows.map((row) => this.leads(row) > own);

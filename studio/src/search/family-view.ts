@@ -161,7 +161,7 @@ export class FamilyView extends View {
   private async parametrize(): Promise<void> {
     await this.studio.attempt(async () => {
       const { id } = await send("post", "families", { body: this.body });
-      this.studio.go("parametric", { family: id });
+      this.studio.go("aim", { family: id });
     });
   }
 

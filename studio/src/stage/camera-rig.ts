@@ -82,6 +82,28 @@ export class CameraRig {
     this.controls.update();
   }
 
+  /** Look straight down on the floor, with `reach` meters around the middle in the picture; returns a function that
+   * restores the camera. */
+  above(reach: number): () => void {
+    const { camera, controls } = this;
+    const { touched } = this;
+    const [position, target] = [camera.position.clone(), controls.target.clone()];
+    controls.target.set(target.x, 0, target.z);
+    const half = (camera.fov / 2) * (Math.PI / 180);
+    const narrow = Math.min(half, Math.atan(Math.tan(half) * camera.aspect));
+    camera.position
+      .set(...viewDirection("top", 0))
+      .multiplyScalar(reach / Math.tan(narrow))
+      .add(controls.target);
+    controls.update();
+    return () => {
+      camera.position.copy(position);
+      controls.target.copy(target);
+      this.touched = touched;
+      controls.update();
+    };
+  }
+
   /** Turn with the characters, so that the same side of them is seen; `seconds` Infinity: at once. */
   turn(characters: readonly Character[], seconds: number): void {
     const facing = meanFacing(characters);

@@ -1,6 +1,7 @@
 // The floor: its grid, lines marked on it, and a path drawn on it with the mouse.
 
 import * as THREE from "three";
+import { ribbon, ribbonMesh, smoothed } from "./ribbon";
 import type { Stage } from "./stage";
 
 const REACH = 14; // meters from the center to where the floor has faded
@@ -59,22 +60,34 @@ export class FloorGrid {
 
 const SPACING = 0.12; // meters between points of the path
 const LIFT = 0.012;
+const PATH_COLOR = 0x7cb85c;
+const PATH_HALF_WIDTH = 0.035; // meters
+
+/** A place on the floor: x and z in meters. */
+export type FloorPoint = [number, number];
+
+/** Parse the points of a path, "x,z x,z ..."; invalid points are skipped. */
+export function parsePath(text: string): FloorPoint[] {
+  return text
+    .split(/[\s;]+/)
+    .map((point) => point.split(",").map(Number))
+    .filter((point): point is FloorPoint => point.length === 2 && point.every(Number.isFinite));
+}
+
+export function pathText(path: FloorPoint[]): string {
+  return path.map((point) => point.join(",")).join(" ");
+}
 
 /** A path drawn on the floor with the mouse. Fires "drawn" when the button is released. */
 export class FloorPath extends EventTarget {
-  points: [number, number][] = []; // x, z in meters
+  points: FloorPoint[] = [];
   private drawing = false;
   private on = false;
-  private readonly line = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0x7cb85c }));
-  private readonly beads = new THREE.Points(
-    new THREE.BufferGeometry(),
-    new THREE.PointsMaterial({ color: 0x7cb85c, size: 5 * Math.min(devicePixelRatio, 2), sizeAttenuation: false }),
-  );
+  private readonly line = ribbonMesh(PATH_COLOR, 0.55);
 
   constructor(private readonly stage: Stage) {
     super();
-    this.line.frustumCulled = this.beads.frustumCulled = false;
-    stage.scene.add(this.line, this.beads);
+    stage.scene.add(this.line);
     const { domElement } = stage.renderer;
     domElement.addEventListener("pointerdown", this.down);
     domElement.addEventListener("pointermove", this.move);
@@ -87,17 +100,14 @@ export class FloorPath extends EventTarget {
   }
   set active(on: boolean) {
     this.on = on;
-    this.stage.controls.enabled = !on;
+    this.stage.controls.enableRotate = !on; // the wheel still zooms, and the right button moves the view
     this.stage.renderer.domElement.style.cursor = on ? "crosshair" : "";
   }
 
-  show(points: [number, number][]): void {
+  show(points: FloorPoint[]): void {
     this.points = points;
-    const places = points.map(([x, z]) => new THREE.Vector3(x, LIFT, z));
-    for (const one of [this.line, this.beads]) {
-      one.geometry.dispose();
-      one.geometry = new THREE.BufferGeometry().setFromPoints(places);
-    }
+    this.line.geometry.dispose();
+    this.line.geometry = ribbon(smoothed(points), PATH_HALF_WIDTH, LIFT);
     this.stage.wake();
   }
 
@@ -107,16 +117,14 @@ export class FloorPath extends EventTarget {
     domElement.removeEventListener("pointerdown", this.down);
     domElement.removeEventListener("pointermove", this.move);
     domElement.removeEventListener("pointerup", this.up);
-    for (const one of [this.line, this.beads]) {
-      this.stage.scene.remove(one);
-      one.geometry.dispose();
-      (one.material as THREE.Material).dispose();
-    }
+    this.stage.scene.remove(this.line);
+    this.line.geometry.dispose();
+    (this.line.material as THREE.Material).dispose();
     this.stage.wake();
   }
 
   private readonly down = (event: PointerEvent): void => {
-    if (!this.on || event.button !== 0) return;
+    if (!this.on || event.button !== 0 || !event.isPrimary) return;
     this.drawing = true;
     this.stage.renderer.domElement.setPointerCapture(event.pointerId);
     this.show([]);
@@ -124,7 +132,7 @@ export class FloorPath extends EventTarget {
   };
 
   private readonly move = (event: PointerEvent): void => {
-    if (this.drawing) this.add(event);
+    if (this.drawing && event.isPrimary) this.add(event);
   };
 
   private readonly up = (): void => {
@@ -136,7 +144,7 @@ export class FloorPath extends EventTarget {
   private add(event: PointerEvent): void {
     const place = this.stage.floorAt(event.clientX, event.clientY);
     if (!place || place.length() > 60) return; // near the horizon a pixel covers meters
-    const point: [number, number] = [Math.round(place.x * 100) / 100, Math.round(place.z * 100) / 100];
+    const point: FloorPoint = [Math.round(place.x * 100) / 100, Math.round(place.z * 100) / 100];
     const last = this.points.at(-1);
     if (last && Math.hypot(point[0] - last[0], point[1] - last[1]) < SPACING) return;
     this.show([...this.points, point]);
@@ -144,7 +152,7 @@ export class FloorPath extends EventTarget {
 }
 
 /** Mean distance of points on the floor from a path, in meters. */
-export function meanDistanceToPath(path: [number, number][], points: [number, number][]): number {
+export function meanDistanceToPath(path: FloorPoint[], points: FloorPoint[]): number {
   let total = 0;
   for (const [x, z] of points) {
     let best = Infinity;

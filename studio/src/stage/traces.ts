@@ -4,61 +4,31 @@ import * as THREE from "three";
 import { rowOf } from "../motion/motion";
 import type { Capsules } from "./capsules";
 import type { Character } from "./character";
+import { averaged, ribbon, ribbonMesh } from "./ribbon";
 
 const STEP = 0.02; // meters between points of the path
-const HALF_WIDTH = 0.009;
+const HALF_WIDTH = 0.014;
+const SWAY = 0.4; // seconds on either side over which the sway of the hips is averaged
 const TRAIL_SECONDS = 0.8;
 const TRAIL_PARTS = 24;
 
-/** A ribbon on the floor under the root, wider at every full second. */
+/** A smooth ribbon on the floor under the root: the way of the body, without its sway. */
 export function pathMesh(character: Character): THREE.Mesh {
-  const line = floorLine(character);
-  const places: number[] = [];
-  const index: number[] = [];
-  line.forEach(([x, z, wide], at) => {
-    const [ax, az] = line[Math.max(at - 1, 0)];
-    const [bx, bz] = line[Math.min(at + 1, line.length - 1)];
-    const long = Math.hypot(bx - ax, bz - az) || 1;
-    const half = wide ? HALF_WIDTH * 3 : HALF_WIDTH;
-    const nx = (-(bz - az) / long) * half;
-    const nz = ((bx - ax) / long) * half;
-    places.push(x + nx, 0.006, z + nz, x - nx, 0.006, z - nz);
-    if (at > 0) {
-      const k = 2 * at;
-      index.push(k - 2, k, k - 1, k - 1, k, k + 1);
-    }
-  });
-  const geometry = new THREE.BufferGeometry();
-  geometry.setAttribute("position", new THREE.Float32BufferAttribute(places, 3));
-  geometry.setIndex(index);
-  const mesh = new THREE.Mesh(
-    geometry,
-    new THREE.MeshBasicMaterial({
-      color: character.color,
-      transparent: true,
-      opacity: 0.75,
-      side: THREE.DoubleSide,
-      forceSinglePass: true,
-      depthWrite: false,
-    }),
-  );
-  mesh.renderOrder = -4;
-  return mesh;
-}
-
-/** Floor points [x, z, whether a full second] of the shown frames, before the planar transform. */
-function floorLine(character: Character): [number, number, boolean][] {
   const { motion } = character;
   const point = new THREE.Vector3();
-  const line: [number, number, boolean][] = [];
+  const all: [number, number][] = [];
   for (let frame = character.firstFrame; frame < character.endFrame; frame++) {
     character.joint(frame, character.plan.root, point);
-    const last = line.at(-1);
-    const second = Math.floor(frame / motion.fps) !== Math.floor((frame - 1) / motion.fps);
-    if (last && !second && Math.hypot(point.x - last[0], point.z - last[1]) < STEP) continue;
-    line.push([point.x, point.z, second && frame > character.firstFrame]);
+    all.push([point.x, point.z]);
   }
-  return line;
+  const line: (readonly [number, number])[] = [];
+  for (const one of averaged(all, Math.round(SWAY * motion.fps))) {
+    const last = line.at(-1);
+    if (!last || Math.hypot(one[0] - last[0], one[1] - last[1]) >= STEP) line.push(one);
+  }
+  const mesh = ribbonMesh(character.color, 0.6);
+  mesh.geometry = ribbon(line, HALF_WIDTH, 0.006);
+  return mesh;
 }
 
 /** The recent path of some joints, thinner with age. */

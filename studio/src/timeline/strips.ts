@@ -2,6 +2,7 @@
 
 import type { MotionData } from "../motion/motion";
 import { rowOf } from "../motion/motion";
+import type { Score } from "./block-lane";
 import type { TimeAxis } from "./time-axis";
 import { color } from "../page/theme";
 
@@ -22,6 +23,10 @@ export interface Strips {
   speed: Float32Array | null;
   beats: number[];
   sure: boolean;
+  /** Beats of the music that a dance is danced to, and of the dance. */
+  score?: Score;
+  /** Times at which something is wrong. */
+  problems?: number[];
 }
 
 /** Mean speed of the joints in meters per second; null for streamed or single-frame motion. */
@@ -64,6 +69,8 @@ export function drawStrips(
   if (strips.speed) drawSpeed(context, width, room, axis, strips, strips.speed);
   drawFeet(context, width, axis, strips);
   drawBeats(context, width, room, axis, strips);
+  if (strips.score) drawScore(context, width, height, axis, strips.score);
+  if (strips.problems) drawProblems(context, width, height, axis, strips.problems);
   if (selected) drawSelected(context, height, axis.x(selected[0], width), axis.x(selected[1], width));
   context.restore();
   drawNames(context, axis, strips);
@@ -195,6 +202,67 @@ function drawBeats(
   for (const beat of beats) context.fillRect(axis.x(timeOf(0) + beat, width) - 0.75, SPEED.top, 1.5, sure ? room : 10);
 }
 
+/** Beats of the music as lines from top to bottom, thicker at the start of a bar; beats of the motion as short marks. */
+function drawScore(
+  context: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  axis: TimeAxis,
+  { music, motion, downbeats, tolerance }: Score,
+): void {
+  const bars = new Set(downbeats);
+  music.forEach((beat, number) => {
+    const bar = bars.has(number);
+    context.fillStyle = `${color("cool")}${bar ? "aa" : "55"}`;
+    context.fillRect(axis.x(beat, width) - (bar ? 1 : 0.5), RULER, bar ? 2 : 1, height - RULER);
+  });
+  for (const beat of motion) {
+    const on = nearest(music, beat) <= tolerance + 1e-6;
+    context.fillStyle = color(on ? "good" : "warn");
+    const x = axis.x(beat, width);
+    // Beats that are off are hollow, because color alone is not enough.
+    context.beginPath();
+    context.arc(x, height - 6, 3, 0, 2 * Math.PI);
+    if (on) context.fill();
+    else {
+      context.strokeStyle = color("warn");
+      context.lineWidth = 1.2;
+      context.stroke();
+    }
+  }
+}
+
+/** Distance of a time from the nearest of sorted times. */
+export function nearest(times: readonly number[], time: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] < time) low = middle + 1;
+    else high = middle;
+  }
+  return Math.min(Math.abs((times[low] ?? Infinity) - time), Math.abs(time - (times[low - 1] ?? -Infinity)));
+}
+
+/** A triangle in the ruler and a thin line at every problem. */
+function drawProblems(
+  context: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  axis: TimeAxis,
+  problems: readonly number[],
+): void {
+  context.fillStyle = color("warn");
+  for (const time of problems) {
+    const x = axis.x(time, width);
+    context.fillRect(x - 0.5, RULER, 1, height - RULER);
+    context.beginPath();
+    context.moveTo(x, RULER - 9);
+    context.lineTo(x + 5, RULER);
+    context.lineTo(x - 5, RULER);
+    context.fill();
+  }
+}
+
 function drawSelected(context: CanvasRenderingContext2D, height: number, a: number, b: number): void {
   context.fillStyle = `${color("accent")}26`;
   context.fillRect(a, RULER, b - a, height - RULER);
@@ -216,7 +284,10 @@ function drawNames(context: CanvasRenderingContext2D, axis: TimeAxis, strips: St
   const right = axis.gutter - 8;
   for (const { name, top } of FEET) context.fillText(name, right, top);
   if (strips.speed) context.fillText("speed", right, SPEED.top + 4);
-  if (strips.beats.length) {
+  if (strips.score) {
+    context.fillStyle = color("cool");
+    context.fillText("music", right, SPEED.top + 20);
+  } else if (strips.beats.length) {
     context.fillStyle = strips.sure ? color("accent") : `${color("accent")}aa`;
     context.fillText(strips.sure ? "beats" : "beats?", right, SPEED.top + 20);
   }

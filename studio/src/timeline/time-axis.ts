@@ -1,6 +1,7 @@
 // The time axis of the timeline: the visible seconds, and their pixels.
 
 const LEAST = 0.2; // visible seconds at the highest zoom
+const AROUND = 6; // seconds shown around a place that was asked for
 
 export class TimeAxis {
   start = 0;
@@ -39,6 +40,12 @@ export class TimeAxis {
 
   pan(seconds: number): void {
     this.move(this.start + seconds, this.end - this.start);
+  }
+
+  /** Show a few seconds around a time, unless fewer are visible. */
+  around(time: number): void {
+    const length = Math.min(AROUND, this.end - this.start);
+    this.move(time - length / 2, length);
   }
 
   /** Scroll so that a time is visible. */

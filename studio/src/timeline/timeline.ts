@@ -9,9 +9,12 @@ import { inputValue } from "../page/form-input";
 import { step } from "../page/shortcuts";
 import { segmentText, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
+import { problemsOf } from "../page/verdict";
 import { theme } from "../page/theme";
 import { HEIGHT, RULER, drawPlayhead, drawStrips, speedOf, type Strips } from "./strips";
+import "./block-lane";
 import "./caption-lanes";
+import type { BlockLane } from "./block-lane";
 import { CurveTracks } from "./curve-tracks";
 import { ABOUT, KINDS, choices, storeTracks, storedTracks, type CurveKind, type Track } from "./curves";
 import type { MotionWords, Said } from "./caption-lanes";
@@ -63,6 +66,7 @@ export class Timeline extends LitElement {
   @query(".where") private position!: HTMLElement;
   @query("#now") private now!: HTMLInputElement;
   @query("loom-curve-tracks") private curves!: CurveTracks | null;
+  @query("loom-block-lane") private lane!: BlockLane | null;
 
   static styles = [
     sharedStyles,
@@ -114,6 +118,10 @@ export class Timeline extends LitElement {
         this.said = null; // another segment was drawn
       this.requestUpdate();
     });
+    this.studio.addEventListener("reveal", (event) => {
+      this.axis.around((event as CustomEvent<number>).detail);
+      this.requestUpdate();
+    });
     this.studio.addEventListener("library", () => void this.loadWords());
     theme.addEventListener("change", again);
     this.studio.addEventListener("escape", (event) => {
@@ -146,11 +154,14 @@ export class Timeline extends LitElement {
     const one = studio.lead;
     const take = studio.take;
     const fresh = this.strips?.motion.name !== one?.motion.name;
+    const { subject } = studio;
     this.strips = one && {
       motion: one.motion,
       timeOf: (frame) => one.timeOf(frame),
       beats: [],
       sure: false,
+      score: subject?.score,
+      problems: problemsOf(subject?.quality ?? null).flatMap((problem) => problem.times),
       speed: take === null ? speedOf(one.motion) : fresh ? null : this.strips!.speed,
     };
     const { clock } = studio.stage;
@@ -254,7 +265,10 @@ export class Timeline extends LitElement {
     const text = this.where();
     if (text === this.shown) return;
     this.shown = text;
-    drawPlayhead(this.headCanvas.getContext("2d")!, this.width, this.height, this.axis, clock.time);
+    if (this.lane) this.lane.time = clock.time;
+    const head = this.headCanvas.getContext("2d")!;
+    if (this.strips) drawPlayhead(head, this.width, this.height, this.axis, clock.time);
+    else head.clearRect(0, 0, this.width, this.height); // nothing moves on an empty stage
     const [now, all] = this.timeText();
     if (!this.now.matches(":focus")) this.now.value = now; // do not overwrite user input
     this.position.textContent = all;
@@ -549,6 +563,13 @@ export class Timeline extends LitElement {
           @pointerdown=${this.down} @pointermove=${this.move} @pointerup=${this.up} @pointercancel=${this.up}
           @wheel=${this.wheel} @dblclick=${this.clear}></canvas>
       </div>
+      ${
+        this.strips && this.studio.subject?.blocks?.length
+          ? html`<loom-block-lane .blocks=${this.studio.subject.blocks} .edits=${this.studio.subject.edit ?? null} .axis=${this.axis}
+          .span=${`${this.axis.start} ${this.axis.end}`} .width=${this.width} @wheel=${this.wheel}
+          @seek=${(event: CustomEvent<number>) => clock.seek(event.detail)}></loom-block-lane>`
+          : nothing
+      }
       ${
         this.tracks.length && this.strips
           ? html`<loom-curve-tracks style="flex-basis:${CurveTracks.height(this.tracks.length)}px" .tracks=${this.tracks} .motion=${this.strips.motion} .axis=${this.axis}

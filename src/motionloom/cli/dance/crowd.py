@@ -19,6 +19,7 @@ from motionloom.cli.terminal import (
 )
 from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, MarchSettings
 from motionloom.errors import InvalidInput
+from motionloom.settings import PLANNED
 
 if TYPE_CHECKING:
     from motionloom.library import CrowdMotion
@@ -290,7 +291,8 @@ def _made(plan: CrowdPlan, what: str, *, quiet: bool) -> Any:
             f"{music.name} has {music.meter} beats per bar but the movements have {steps.meter}, "
             f"so they follow the beats of the music and not its bars"
         )
-    return plan.run(steps)
+    with progress("moving characters", PLANNED, quiet=quiet) as advance:
+        return plan.run(steps, progress=advance)
 
 
 def _draw(made: CrowdMotion, views: Sequence[Path], **options: Any) -> None:

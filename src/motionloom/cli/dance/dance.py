@@ -27,7 +27,7 @@ from motionloom.cli.terminal import (
 )
 from motionloom.dance.settings import TUNE, ChoreographySettings, DanceSettings
 from motionloom.errors import InvalidInput
-from motionloom.settings import motion_choice
+from motionloom.settings import PLANNED, motion_choice
 
 if TYPE_CHECKING:
     from motionloom.library import Choreography, Dance, Library, Music
@@ -104,10 +104,12 @@ def dance(
         steps = lib.choreographies.for_music(
             song, kind=None if kind == ANY else kind, meter=choreography.meter
         )
-    made = steps.dance_to(
-        music or steps.music(song, tempo_bpm=tempo, seconds=settings.seconds),
-        replace(settings, synced=not unsynced, follow=path, skeleton=skeleton),
-    )
+    with progress("dancing", PLANNED, quiet=json) as advance:
+        made = steps.dance_to(
+            music or steps.music(song, tempo_bpm=tempo, seconds=settings.seconds),
+            replace(settings, synced=not unsynced, follow=path, skeleton=skeleton),
+            progress=advance,
+        )
     files = _write(made, output)
     draw_worst(made.motions, inspect)
     score, landed = made.score(), made.landings()

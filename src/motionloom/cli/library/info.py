@@ -173,6 +173,12 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
         rows.append(("scene", f"{facts['scene']}: the people in one recording"))
     if facts["carrier"]:
         rows.append(("above the hips", ", ".join(facts["carrier"]["names"])))
+    if error := motion.origin.expected_error:
+        low, high = 100.0 * min(error), 100.0 * max(error)
+        middle = 100.0 * facts["expected_error_m"]
+        rows.append(
+            ("expected error", f"{middle:.0f} cm per joint ({low:.0f} to {high:.0f} cm in a frame)")
+        )
     rows += [("repaired", repair) for repair in facts["repairs"]]
     rows += [("warning", warning) for warning in facts["warnings"]]
     print_columns([(styled(key, "bold"), value) for key, value in rows])

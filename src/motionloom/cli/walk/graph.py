@@ -166,8 +166,8 @@ def _pair_count(motions: int) -> int:
 
 def _print_unbuilt(lib: Library, settings: GraphSettings, json: bool) -> None:
     """Print the motions of a graph that is not built yet; values that need the graph are null."""
-    names, edits = lib.graphs.motions(settings), lib.graphs.edits
-    frames = sum(lib.store.entry(name).frames for name in names)
+    names, edits = lib.graphs.motions(settings, examine=False), lib.graphs.edits
+    frames = sum(entry.frames for entry in lib.store.entries(names))
     if json:
         figures = ("transitions", "nodes", "edges", "removed", "transitions_per_minute")
         print_json({"motions": len(names), "frames": frames, **dict.fromkeys(figures)})

@@ -10,7 +10,8 @@ from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, open_library, wr
 from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, progress, remark
 from motionloom.cli.walk.graph import built_graph, used_settings
 from motionloom.errors import InvalidInput
-from motionloom.motion_graph.settings import PLANNED, GraphSettings, WalkSettings
+from motionloom.motion_graph.settings import GraphSettings, WalkSettings
+from motionloom.settings import PLANNED
 
 # Most users rely on the graph that motionloom graph built, so its options are hidden.
 _OF_GRAPHS = ("distance", "method", "max_distance", "per_minute", "transitions", "mirror")

@@ -32,6 +32,7 @@ from motionloom.motion.diagnostics.quality import BeatFit, QualityReport, seam_a
 from motionloom.motion.diagnostics.quality.parts import FEWEST_LANDINGS
 from motionloom.motion.provenance import merged
 from motionloom.motion.scene import Scene
+from motionloom.parallel import Share
 
 if TYPE_CHECKING:
     from motionloom.dance.choreography import Choreography
@@ -161,11 +162,11 @@ def dance(
     rough: set[tuple[int, int]] = set()  # pairs of movements with a rough seam
     stumbles: set[tuple[int, int]] = set()  # pairs of movements with landings off the beat
 
-    def danced(clock: MusicClock | None) -> tuple[Dance, bool]:
+    def danced(clock: MusicClock | None, part: Share) -> tuple[Dance, bool]:
         """Return a dance that avoids the transitions rejected so far, and whether it is smooth."""
         best, least, kept = None, (np.inf, 0.0), set(stumbles)
         landed = landing = clock is not None and chosen.clock.align == "landings"
-        for left in range(_ROUNDS, 0, -1):
+        for left, attempt in zip(range(_ROUNDS, 0, -1), part.attempts(_ROUNDS), strict=True):
             player = DancePlayer(
                 steps, clock, seed=seed, first_beat=first, phrases=chosen.phrases,
                 loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.path.blend,
@@ -173,7 +174,7 @@ def dance(
                 inertialize=chosen.path.inertialize, one_movement=chosen.path.one_movement,
             )  # fmt: skip
             frames = frame_count(seconds, None, player.fps)
-            motions, nodes, movements = _recorded(player, frames, path, progress)
+            motions, nodes, movements = _recorded(player, frames, path, attempt)
             made = Dance(motions, piece, nodes, steps)
             worst, bad = _rough_seams(motions, movements, steps)
             share = made.contact_landings.share if landed else 0.0
@@ -197,22 +198,26 @@ def dance(
         stumbles.clear()
         stumbles.update(kept)  # the dances with a corrected clock start with this path
         assert best is not None  # noqa: S101 - there is at least one round
+        part.at(1.0)
         return best, least[0] <= (steps.max_seam or 0.0)
 
+    whole = Share(progress)
     seed: int | np.random.Generator = chosen.seed
     clock = MusicClock(piece)
     if not chosen.synced:
-        return danced(None)[0]
-    best = _corrected(danced, piece, clock, chosen)
-    for draw in range(1, _DRAWS):
+        return danced(None, whole)[0]
+    first_draw, *others = whole.attempts(_DRAWS)
+    best = _corrected(danced, piece, clock, chosen, first_draw)
+    for draw, part in enumerate(others, 1):
         if chosen.clock.align != "landings" or _lands(best) >= _AGREE:
             break
         # Some paths through the graph land between beats with any clock.
         stumbles.clear()
         seed = np.random.default_rng([chosen.seed, draw])
-        made = _corrected(danced, piece, clock, chosen)
+        made = _corrected(danced, piece, clock, chosen, part)
         if (_is_smooth(made), _lands(made, few=0.0)) > (_is_smooth(best), _lands(best)):
             best = made
+    whole.at(1.0)
     return best
 
 
@@ -273,7 +278,7 @@ def _recorded(
     player: DancePlayer,
     frames: int,
     path: Array | None,
-    progress: Callable[[int], None] | None,
+    share: Share,
 ) -> tuple[tuple[Motion, ...], tuple[int, ...], list[int]]:
     """Play a whole dance; return its motions and the nodes and movements that were played."""
     parts: list[tuple[FrameBlock, ...]] = []
@@ -290,8 +295,7 @@ def _recorded(
         nodes += player.path[seen:]
         movements += player.movements_played[seen:]
         done += size
-        if progress is not None:
-            progress(size)
+        share.at(done / frames)
     motions = tuple(
         _motion(number, FrameBlock.joined(body), player)
         for number, body in enumerate(zip(*parts, strict=True))
@@ -300,10 +304,11 @@ def _recorded(
 
 
 def _corrected(
-    danced: Callable[[MusicClock], tuple[Dance, bool]],
+    danced: Callable[[MusicClock, Share], tuple[Dance, bool]],
     music: Music,
     clock: MusicClock,
     settings: DanceSettings,
+    share: Share,
 ) -> Dance:
     """Correct the clock of a dance until its landings or motion beats match the music.
 
@@ -311,7 +316,9 @@ def _corrected(
     They are therefore detected in the generated dance, the clock is corrected, and the dance is
     generated again, several times. The best dance with smooth seams is returned.
     """
-    made, smooth = danced(clock)
+    count = settings.clock.corrections + 1
+    shares = (share.part(k / count, (k + 1) / count) for k in range(count))
+    made, smooth = danced(clock, next(shares))
     if not settings.clock.corrections:
         return made
     landed = _landings_decide(made, settings)
@@ -329,7 +336,7 @@ def _corrected(
             break
         positions = _positions(clock, music, events, positions)
         clock = MusicClock(music, positions)
-        made, smooth = danced(clock)
+        made, smooth = danced(clock, next(shares))
     return best
 
 

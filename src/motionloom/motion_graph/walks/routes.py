@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.motion_graph.settings import PLANNED, WalkSettings
+from motionloom.motion_graph.settings import WalkSettings
 from motionloom.motion_graph.walks.paths import (
     STEP,
     Floor,
@@ -29,7 +29,7 @@ from motionloom.motion_graph.walks.paths import (
     sampled_path,
 )
 from motionloom.motion_graph.walks.walk_quality import path_notes, turn_notes
-from motionloom.parallel import Progress
+from motionloom.parallel import Progress, Share
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionFrame, MotionGraph
@@ -299,32 +299,18 @@ class NoRoute(InvalidInput):
     """Raised if no route through the graph reaches the goal."""
 
 
-class _Search:
-    """Reports the progress of a search that consists of several attempts.
-
-    Parameters
-    ----------
-    progress : callable, optional
-        Called with the number of hundredths since the last call; `PLANNED` in total at most.
-    approximate : callable, optional
-        Function to call with a first route.
-    """
+class _Search(Share):
+    """Progress of a search that consists of several attempts, and the receiver of a first route."""
 
     def __init__(
         self, progress: Progress | None, approximate: Callable[[Route], None] | None
     ) -> None:
-        self._progress, self.approximate, self._done = progress, approximate, 0
-
-    def at(self, share: float) -> None:
-        """Report that this share of all attempts is done."""
-        steps = int(PLANNED * share) - self._done
-        if self._progress is not None and steps >= 0:  # zero also lets the caller stop the search
-            self._progress(steps)
-            self._done += steps
+        super().__init__(progress)
+        self.approximate = approximate
 
     def attempt(self, number: int, count: int) -> Callable[[float], None]:
         """Return the function to which an attempt reports its own share."""
-        return lambda share: self.at((number + share) / count)
+        return self.part(number / count, (number + 1) / count).at
 
 
 def plan(

@@ -145,10 +145,10 @@ def quantize_positions(
     high = finite.max(axis=0) if len(finite) else np.zeros(3)
     origin = np.array([_short(value) for value in 0.5 * (low + high)])
     scale = _short(max(_STEP * size, _FINEST * float((high - low).max()), 1e-12))
-    known = np.isfinite(values).all(axis=-1)
-    last = np.maximum.accumulate(np.where(known, np.arange(len(values))[:, None], 0), axis=0)
+    present = np.isfinite(values).all(axis=-1)
+    last = np.maximum.accumulate(np.where(present, np.arange(len(values))[:, None], 0), axis=0)
     codes = np.rint((values - origin) / scale)
-    codes = np.take_along_axis(np.where(known[..., None], codes, 0.0), last[..., None], axis=0)
+    codes = np.take_along_axis(np.where(present[..., None], codes, 0.0), last[..., None], axis=0)
     return codes.astype(np.int64), origin, scale
 
 

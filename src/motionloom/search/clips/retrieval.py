@@ -380,7 +380,7 @@ class ClipNames:
     @classmethod
     def of(cls, library: Store, names: Sequence[str]) -> ClipNames:
         """Return the clips of a library with these names."""
-        entries = [library.entry(name) for name in names]
+        entries = library.entries(names)
         return cls(
             tuple(names),
             np.array([entry.fps for entry in entries]),

@@ -439,7 +439,7 @@ class WebStore:
 
     def buildable(self, names: Iterable[str]) -> list[str]:
         """Return the motions that have all required joints and at least two frames."""
-        entries = [self.library.entry(name) for name in names]
+        entries = self.library.entries(names)
         left_out = self._left_out(entries)
         return [entry.name for entry in entries if entry.name not in left_out]
 

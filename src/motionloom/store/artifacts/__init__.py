@@ -16,7 +16,8 @@ graph settings, edits   ``graph-settings``,             a name
 parametric motion       ``parametric``                  the user's name
 choreography            ``choreography``                the user's name
 given beats, partners   ``beats``                       ``given``
-detected tempos         ``tempos``                      ``detected``
+facts about takes       ``rhythms``, ``faults``,        ``detected``
+                        ``loops``
 ======================  ==============================  =========================================
 
 All of them are folders (`motionloom.store.artifacts.folders`)::
@@ -305,6 +306,11 @@ class Artifacts:
         named = self._store.catalogue.artifact_version(stem)
         current = [f"{stem}.{named}"] if named else versions(self.folders.names(), stem)
         return not current or self._is_stale(current[-1])
+
+    def any_current(self, kind: str) -> bool:
+        """Return whether an artifact of a kind was built from the current motions."""
+        folders = (name for name in self.folders.names() if name.startswith(f"{kind}."))
+        return any(not self._is_stale(name) for name in folders)
 
     def delete(self, kind: str, key: Key) -> None:
         """Delete an artifact if it exists."""

@@ -76,6 +76,8 @@ class Job(Generic[Result]):
         try:
             self.advance(0)
             self.result = work(self)
+            if self.total is not None:
+                self.done = self.total  # less was needed if parts of the work were cached
             self.state = "done"
         except JobStopped:
             self.state = "stopped"

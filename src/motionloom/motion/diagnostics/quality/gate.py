@@ -255,6 +255,7 @@ class QualityMeter:
         self._drag, self._lifts = 0.0, 0
         self._contacts = self._frames = self._steps = self._repeats = self._jumps = 0
         self._seam: Seam | None = None
+        self._rough: dict[int, Seam] = {}  # by frame, because blocks overlap
         self._peaks: dict[str, WorstFrame] = {}  # value: the largest so far
 
     def add(
@@ -366,6 +367,9 @@ class QualityMeter:
 
     def _add_seams(self, motion: Motion, start: int) -> None:
         self._add_turns(motion, start)
+        for rough in () if self._usual is None else rough_seams(motion, self._usual):
+            at = start + rough.frame
+            self._rough[at] = replace(rough, frame=at, second=at / motion.fps)
         seam = None if self._usual is None else worst_seam(motion, self._usual)
         if seam is None or (self._seam is not None and seam.ratio <= self._seam.ratio):
             return
@@ -413,6 +417,7 @@ class QualityMeter:
             seam_rotation_ratio=self._peak("turn"),
             toe_drag_m=drag,
             floor_offset_m=self._peak("height"),
+            rough_seams=tuple(self._rough[frame] for frame in sorted(self._rough)),
         ).with_parts()
 
     def _peak(self, measure: str) -> float | None:
@@ -454,19 +459,42 @@ def worst_seam(motion: Motion, usual: SourceStatistics) -> Seam | None:
     for number in np.argsort(-largest):
         if largest[number] / max(usual.typical, 1e-9) <= ratio:
             break
-        frame = provenance.seams[number]
-        near = [
-            usual.acceleration_near(source, frame)
-            for source in provenance.sources
-            if source.start <= frame + 1 and frame - 1 < source.end
-        ]
-        level = max(near, default=usual.acceleration)
-        between = acceleration_between_seams(motion, frame, _NEAR)
-        level = max(level, min(between, usual.acceleration))
-        value = float(largest[number]) / level
+        value = float(largest[number]) / _level_near(motion, usual, provenance, int(number))
         if value > ratio:
             worst, ratio = int(number), value
-    frame = provenance.seams[worst]
+    return _seam(motion, provenance, worst, ratio)
+
+
+def rough_seams(motion: Motion, usual: SourceStatistics) -> list[Seam]:
+    """Return all seams that accelerate more than `MAX_SEAM` allows, in order of time."""
+    largest, provenance = seam_accelerations(motion), motion.provenance
+    if provenance is None or not len(largest) or not usual.acceleration > 0.0:
+        return []
+    rough = []
+    for number in np.flatnonzero(largest > MAX_SEAM * usual.typical):  # the others are smooth
+        ratio = float(largest[number]) / _level_near(motion, usual, provenance, int(number))
+        if ratio > MAX_SEAM:
+            rough.append(_seam(motion, provenance, int(number), ratio))
+    return rough
+
+
+def _level_near(
+    motion: Motion, usual: SourceStatistics, provenance: Provenance, number: int
+) -> float:
+    """Return the acceleration that is normal around a seam, in m/s^2."""
+    frame = provenance.seams[number]
+    near = [
+        usual.acceleration_near(source, frame)
+        for source in provenance.sources
+        if source.start <= frame + 1 and frame - 1 < source.end
+    ]
+    level = max(near, default=usual.acceleration)
+    between = acceleration_between_seams(motion, frame, _NEAR)
+    return max(level, min(between, usual.acceleration))
+
+
+def _seam(motion: Motion, provenance: Provenance, number: int, ratio: float) -> Seam:
+    frame = provenance.seams[number]
     before, after = provenance.take_at(frame - 1), provenance.take_at(frame)
     return Seam(frame, frame / motion.fps, before, after, ratio)
 

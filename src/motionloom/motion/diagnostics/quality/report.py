@@ -143,6 +143,8 @@ class QualityReport:
         moment it lifts, averaged over all lift-offs; None if no foot lifts.
     floor_offset_m : float or None
         Distance in meters of the floor from the range of the sources' floors.
+    rough_seams : tuple of Seam
+        All seams that accelerate more than the limit, in order of time.
     warnings : tuple of str
         One sentence for each exceeded limit, with a suggested remedy.
 
@@ -174,6 +176,7 @@ class QualityReport:
     seam_rotation_ratio: float | None = None
     toe_drag_m: float | None = None
     floor_offset_m: float | None = None
+    rough_seams: tuple[Seam, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def with_parts(self, *, warnings: Sequence[str] = (), **parts: Any) -> QualityReport:
@@ -223,6 +226,12 @@ class QualityReport:
             ),
             speeds_m_s=next((report.speeds_m_s for report in reports if report.speeds_m_s), None),
             beats=next((report.beats for report in reports if report.beats is not None), None),
+            rough_seams=tuple(
+                sorted(
+                    (seam for report in reports for seam in report.rough_seams),
+                    key=lambda seam: seam.frame,
+                )
+            ),
         )
         return summed.with_parts(warnings=[text for report in reports for text in report._notes()])
 

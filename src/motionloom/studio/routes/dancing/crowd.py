@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
@@ -14,6 +15,8 @@ from typing_extensions import TypedDict
 from motionloom.errors import InvalidInput
 from motionloom.library import CrowdPlan
 from motionloom.library.settings import BallroomSettings, MarchSettings
+from motionloom.parallel import Share
+from motionloom.settings import PLANNED
 from motionloom.studio.messages import scene_arrays
 from motionloom.studio.requests import (
     CodeLines,
@@ -36,7 +39,7 @@ from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
 
 if TYPE_CHECKING:
-    from motionloom.library import Ballroom, Library, March
+    from motionloom.library import Ballroom, Choreography, Library, March
 
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 
@@ -147,7 +150,8 @@ def create(request: CrowdRequest, state: State) -> JobStatus[CrowdResult]:
         crowd = state.cached(("crowd", key), lambda: _run(request, state, job))
         return _summary(key, request, crowd, state)
 
-    return state.jobs.start(f"moving {request.characters} characters", work).status()
+    title = f"moving {request.characters} characters"
+    return state.jobs.start(title, work, total=2 * PLANNED).status()
 
 
 @router.get("/{id}", response_model=CrowdHead, response_class=ArrayResponse)
@@ -193,8 +197,17 @@ def _run(request: CrowdRequest, state: AppState, job: Job) -> Ballroom | March:
     plan = CrowdPlan(request.kind, given, library=state.library.store)
     movements = settings_key(request.settings.movements)
     key = ("crowd-steps", request.kind, source, request.settings.fps, movements)
-    choreography = state.cached(key, plan.choreography)
-    job.advance(0)  # raises if the job was stopped
+    analyzed = Share(job.advance)  # half of the job: the takes; the other half: the crowd
+
+    def learned() -> Choreography:
+        takes = plan.takes()
+        done = itertools.count(1)
+        return plan.choreography(
+            takes, progress=lambda steps: analyzed.at(next(done) / max(len(takes), 1))
+        )
+
+    choreography = state.cached(key, learned)
+    analyzed.at(1.0)  # raises if the job was stopped
     return plan.run(choreography, progress=job.advance)
 
 

@@ -19,7 +19,7 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, write_sound
 from motionloom.library.requests import MOST_VALUES
 from motionloom.library.settings import ChoreographySettings, DanceSettings
-from motionloom.settings import motion_choice
+from motionloom.settings import PLANNED, motion_choice
 from motionloom.studio.messages import scene_arrays
 from motionloom.studio.requests import Name, RequestModel, Served, settings_key
 from motionloom.studio.responses import (
@@ -115,6 +115,21 @@ class ChoreographyResult(TypedDict):
     left_out: dict[str, str]
 
 
+class DancedMovement(TypedDict):
+    """The take from which a part of a dance comes, with its start and end in seconds."""
+
+    motion: str
+    start: float
+    end: float
+
+
+class LandingFit(TypedDict):
+    """Foot landings on a music beat, and all foot landings; null if there are none."""
+
+    landings_on_beat: int | None
+    landings_total: int | None
+
+
 class DanceHead(SceneHead):
     """A dance: the beats of music and motion in seconds, and how many of them coincide."""
 
@@ -122,7 +137,9 @@ class DanceHead(SceneHead):
     music_beats: list[float]
     beats_total: int
     beats_within_one_frame: int
+    beat_fit: LandingFit
     nodes: list[str]
+    movements: list[DancedMovement]
     quality: Quality | None
 
 
@@ -215,6 +232,8 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
     if alone:
         characters[0].update(alone.head(danced.motions[0].skeleton))
     names = danced.choreography.graph.names
+    quality = danced.quality()
+    beats = quality.beats
     head: DanceHead = {
         "fps": danced.motions[0].fps,
         "frames": len(danced.motions[0]),
@@ -223,8 +242,13 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
         "music_beats": [round(float(t), 4) for t in danced.music.beats],
         "beats_total": total,
         "beats_within_one_frame": on_time,
+        "beat_fit": {
+            "landings_on_beat": None if beats is None else beats.landings_on_beat,
+            "landings_total": None if beats is None else beats.landings_total,
+        },
         "nodes": [names[k] for k in danced.path],
-        "quality": quality_head(danced.quality()),
+        "movements": _movements(danced),
+        "quality": quality_head(quality),
     }
     return array_response(head, **arrays)
 
@@ -238,7 +262,7 @@ def rehearse(request: DanceRequest, state: State) -> JobStatus[FrameCount]:
     def work(job: Job) -> FrameCount:
         return {"frames": len(dance_of(request, state, job.advance).motions[0])}
 
-    return state.jobs.start("dancing", work).status()
+    return state.jobs.start("dancing", work, total=PLANNED).status()
 
 
 def choreography_of(state: AppState, key: str) -> Choreography:
@@ -273,6 +297,21 @@ def wav_bytes(music: Music) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         seconds = min(music.seconds, _MAX_TUNE_SECONDS)  # a score of 50 bytes can last hours
         return write_sound(music, Path(folder) / "sound.wav", seconds=seconds).read_bytes()
+
+
+def _movements(danced: Dance) -> list[DancedMovement]:
+    """Return the parts of the first dancer's motion, in order of time."""
+    motion = danced.motions[0]
+    if motion.provenance is None:
+        return []
+    return [
+        {
+            "motion": source.motion,
+            "start": round(source.start / motion.fps, 4),
+            "end": round(source.end / motion.fps, 4),
+        }
+        for source in sorted(motion.provenance.sources, key=lambda source: source.start)
+    ]
 
 
 def _takes(request: ChoreographyRequest, state: AppState) -> Iterator[list[str]]:

@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 from motionloom.errors import InvalidInput
 from motionloom.library import DISTANCES, FEATURES, FrameBlock, Player, named_frame
 from motionloom.library.settings import GraphSettings, WalkSettings
-from motionloom.motion_graph.settings import PLANNED
 from motionloom.parallel import Progress
+from motionloom.settings import PLANNED
 from motionloom.studio.requests import (
     CodeLines,
     RequestModel,
@@ -365,7 +365,7 @@ def graph_of(
 def _checked_count(state: AppState, settings: GraphSettings) -> int:
     """Return the number of motions in a graph; raise if there are too many for the page."""
     settings.frame_distance()  # raises if there is none
-    count = len(state.library.graphs.motions(settings))
+    count = len(state.library.graphs.motions(settings, examine=False))
     if count > _MAX_MOTIONS:
         raise InvalidInput(
             f"a graph in the studio may have at most {_MAX_MOTIONS} motions; got {count}. "

@@ -202,7 +202,7 @@ def _check(settings: MatchingSettings, state: AppState) -> int:
     """Return the number of takes in a database; raise if they are too long for the page."""
     library = state.library
     chosen = library.select(**motion_choice(settings))
-    frames = sum(library.store.entry(name).frames for name in chosen)
+    frames = sum(entry.frames for entry in library.store.entries(chosen))
     if frames > _MAX_FRAMES:
         raise InvalidInput(
             f"a controller in the studio may have at most {_MAX_FRAMES:,} frames; these takes have "

@@ -8,15 +8,15 @@ import { finished, send, sendForArrays, type Job } from "../net/api";
 import "../page/code-line";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
-import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
+import "../page/verdict";
 import { View } from "../page/view";
 import { shortName } from "../search/match-card";
 
 const EXAMPLE = "walk forward 3 s, sit down, stand up, kick twice with the right foot";
 
-@customElement("loom-act-view")
-export class ActView extends View {
+@customElement("loom-script-view")
+export class ScriptView extends View {
   @state() private acted: ActedScript | null = null;
   @state() private job: Job | null = null;
   @state() private busy = false;
@@ -123,7 +123,7 @@ export class ActView extends View {
     if (!script) return;
     const chosen = Object.keys(instead).length ? JSON.stringify(instead) : undefined;
     this.wanted = ""; // act again even if the address stays the same
-    this.studio.go("act", { script, instead: chosen });
+    this.studio.go("script", { script, instead: chosen });
   }
 
   /** Act the current script; choices are only valid for the script they were made for. */
@@ -204,7 +204,7 @@ export class ActView extends View {
       ${
         acted
           ? html`<ol id="plan" aria-label="Plan">${acted.plan.length ? acted.plan.map((row, place) => this.row(row, place)) : acted.phrases.map((phrase) => this.missing(phrase))}</ol>
-        ${qualityLines(acted.quality)}
+        <loom-verdict .studio=${this.studio} .quality=${acted.quality}></loom-verdict>
         ${acted.plan.length ? html`<loom-code .cli=${acted.lines.cli} .python=${acted.lines.python}></loom-code>` : nothing}`
           : nothing
       }`;

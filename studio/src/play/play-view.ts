@@ -10,11 +10,10 @@ import { counted, durationText } from "../page/counts";
 import { inputValue, isChecked } from "../page/form-input";
 import "../page/progress-line";
 import { sharedStyles } from "../page/style";
-import type { TakePicker } from "../page/take-picker";
-import "../page/take-picker";
+import "../page/takes-choice";
+import { takesToBegin, type ChosenTakes } from "../page/takes-choice";
 import { View } from "../page/view";
-import { bodyOf, fromAddress, toAddress } from "../settings/fields";
-import type { SettingsForm } from "../settings/settings-form";
+import { bodyOf, fromAddress, toAddress, type Given } from "../settings/fields";
 import "../settings/settings-form";
 import { Pilot } from "./pilot";
 
@@ -23,8 +22,8 @@ const WIDTH = 360;
 const HEIGHT = 84;
 const UPDATE_INTERVAL = 120; // milliseconds between updates of the figures
 
-@customElement("loom-controller-view")
-export class ControllerView extends View {
+@customElement("loom-play-view")
+export class PlayView extends View {
   @state() private info: MatchingInfo | null = null;
   @state() private job: Job | null = null;
   @state() private pilot: Pilot | null = null;
@@ -54,12 +53,13 @@ export class ControllerView extends View {
     .going { fill: none; stroke: var(--cool); stroke-width: 1.5; } .jump { stroke: var(--accent); stroke-width: 1.5; }
     kbd { font: 11px ui-monospace, monospace; border: 1px solid var(--line); border-radius: 3px; padding: 0 4px; background: var(--raised); }
     ul { margin: 4px 0; padding-left: 18px; } .warning { color: var(--warn); }
-    #play { justify-self: start; }
+    #play { justify-self: start; } details > * + * { margin-top: var(--space-2); }
   `,
   ];
 
   connectedCallback(): void {
     super.connectedCallback();
+    this.listen("library", () => this.routeChanged(this.studio.route.query)); // the labels are known
     this.listen("frame", () => this.updateFigures(), this.studio.stage);
     this.listen("reconnected", () => {
       this.built = "";
@@ -77,24 +77,28 @@ export class ControllerView extends View {
     this.studio.notify("The controller will use the character the next time it starts.");
   }
 
-  protected routeChanged(query: Record<string, string>): void {
+  protected routeChanged(given: Record<string, string>): void {
+    const query = takesToBegin(this.studio, given);
     const wanted = JSON.stringify(query);
     if (wanted === this.built || !(query.label || query.only || query.all)) return;
     this.built = wanted;
     this.stop();
     this.info = this.report = null;
+    const turn = this.turns.begin("controller");
     void this.studio.attempt(async () => {
-      const job = await send("post", "matching", { body: { settings: this.settings } });
-      const info = await finished(job, (now) => wanted === this.built && (this.job = now)).catch((error: unknown) => {
-        this.built = ""; // allows a rebuild
+      try {
+        const { signal } = turn;
+        const job = await send("post", "matching", { body: { settings: this.settings }, signal });
+        const info = await finished(job, (now) => (this.job = now), signal);
+        this.info = info;
+        const [slow, fast] = info.speeds;
+        this.walkSpeed = Math.min(Math.max(1.3, slow), fast);
+        this.runSpeed = Math.max(fast, this.walkSpeed);
+        this.gait = "";
+      } catch (error) {
+        if (turn.current) this.built = ""; // allows a rebuild
         throw error;
-      });
-      if (wanted !== this.built || !this.isConnected) return;
-      this.info = info;
-      const [slow, fast] = info.speeds;
-      this.walkSpeed = Math.min(Math.max(1.3, slow), fast);
-      this.runSpeed = Math.max(fast, this.walkSpeed);
-      this.gait = "";
+      }
     });
   }
 
@@ -147,34 +151,29 @@ export class ControllerView extends View {
     this.requestUpdate();
   }
 
-  private build(event: Event): void {
-    event.preventDefault();
-    const value = (id: string) => this.renderRoot.querySelector<HTMLInputElement>(`#${id}`)!.value.trim() || undefined;
-    const only = this.renderRoot.querySelector<TakePicker>("loom-take-picker")!.value.join(",") || undefined;
-    const label = only ? undefined : value("label");
-    const { given } = this.renderRoot.querySelector<SettingsForm>("loom-settings-form")!;
-    this.built = ""; // rebuild even if the address stays the same
-    this.studio.go("controller", { label, only, all: only || label ? undefined : "1", ...toAddress(given) });
-  }
+  private readonly choose = ({ detail }: CustomEvent<ChosenTakes>): void => {
+    const { label, only, all } = detail;
+    this.studio.go("play", { ...this.studio.route.query, label, only, all });
+  };
 
   private async measure(): Promise<void> {
+    const { signal } = this.turns.begin("coverage");
     await this.studio.attempt(async () => {
-      const job = await send("post", "matching/coverage", { body: { settings: this.settings } });
-      this.report = await finished(job, (now) => (this.job = now));
+      const job = await send("post", "matching/coverage", { body: { settings: this.settings }, signal });
+      this.report = await finished(job, (now) => (this.job = now), signal);
     });
   }
 
-  private form() {
-    const { label = "", only = "" } = this.studio.route.query;
+  private expert() {
     const fields = settingsFields("matching", ["mirror"]);
-    return html`<form @submit=${this.build}>
-      <label><span class="faint">takes with the label</span><select id="label">
-        <option value="">any (all takes)</option>
-        ${[...this.studio.labels].map(([one, count]) => html`<option value=${one} ?selected=${one === label}>${one} (${count})</option>`)}</select></label>
-      <loom-take-picker .studio=${this.studio} .names=${only} label="or chosen takes that walk, run, turn, start and stop"></loom-take-picker>
-      <div class="row"><loom-settings-form .fields=${fields} .given=${fromAddress(fields, this.studio.route.query)}
-          .labels=${{ mirror: "also mirrored" }}></loom-settings-form>
-        <button id="build" class="main" ?disabled=${this.job !== null}>Build a controller</button></div></form>`;
+    const { query } = this.studio.route;
+    const { info } = this;
+    return html`<details class="expert"><summary>Expert</summary>
+      <loom-settings-form .fields=${fields} .given=${fromAddress(fields, query)} .labels=${{ mirror: "also mirrored" }}
+        @settings=${(event: CustomEvent<Given>) => this.studio.go("play", { ...query, mirror: undefined, ...toAddress(event.detail) })}></loom-settings-form>
+      ${info ? this.facts(info) : nothing}
+      ${this.pilot ? this.live(this.pilot) : nothing}
+      ${info ? this.coverage() : nothing}</details>`;
   }
 
   private facts(info: MatchingInfo) {
@@ -250,15 +249,11 @@ export class ControllerView extends View {
 
   render() {
     const { info } = this;
-    return html`<h2>Controller</h2>
-      <p class="faint">Steer a character that plays these takes. A few times per second, playback continues from the frame that best matches the current pose and your input.</p>
-      ${this.form()}
+    return html`<h2>Steer a character</h2>
+      <loom-takes-choice .studio=${this.studio} .chosen=${this.studio.route.query} verb="Play with" every @choose=${this.choose}></loom-takes-choice>
       ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : nothing}
-      ${
-        info
-          ? html`${this.facts(info)}${this.switches(info)}${this.pilot ? this.live(this.pilot) : nothing}${this.coverage()}
-        <loom-code .cli=${info.lines.cli} .python=${info.lines.python}></loom-code>`
-          : nothing
-      }`;
+      ${info ? this.switches(info) : this.job ? nothing : html`<p class="faint">Choose takes that walk, run, turn, start and stop.</p>`}
+      ${this.expert()}
+      ${info ? html`<loom-code .cli=${info.lines.cli} .python=${info.lines.python}></loom-code>` : nothing}`;
   }
 }

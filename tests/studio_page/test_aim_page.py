@@ -16,7 +16,7 @@ from motionloom.cli import app
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
-VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
+VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-aim-view')"
 READY = f"() => {VIEW}?.answer && studio.stage.characters.length === 1"
 
 
@@ -37,7 +37,7 @@ def kicks(studio_library, tmp_path_factory):
 
 @pytest.fixture
 def kick(windows, kicks):
-    page = windows(kicks.address + "#/parametric?name=kick")
+    page = windows(kicks.address + "#/aim?name=kick")
     page.wait_for_function(READY)
     return settled(page)
 
@@ -130,7 +130,7 @@ def test_a_target_out_of_reach_is_reported_and_brought_back(kick):
     drag(kick, -420, 0)
     finished(kick)
     assert kick.evaluate(f"{VIEW}.answer.outside")
-    view = kick.locator("loom-parametric-view")
+    view = kick.locator("loom-aim-view")
     expect(view).to_contain_text("out of reach")
     far = np.array(kick.evaluate(f"{VIEW}.target"))
     kick.mouse.up()
@@ -152,13 +152,13 @@ def test_a_dragged_kick_can_be_linked_to_and_saved(kick, windows, kicks, tmp_pat
     again.wait_for_function(READY)
     np.testing.assert_allclose(again.evaluate(f"{VIEW}.target"), target, atol=6e-4)
     with again.expect_download() as saved:
-        again.locator("loom-parametric-view #bvh").click()
+        again.locator("loom-aim-view #bvh").click()
     path = tmp_path / "kick.bvh"
     saved.value.save_as(path)
     made, key = ml.load(path), again.evaluate(f"{VIEW}.answer.keys[0]")
     there = made.role_positions(["right_ankle"])[key, 0]
     assert np.linalg.norm(there - target) < 0.02
-    line = shlex.split(again.locator("loom-parametric-view loom-code").get_attribute("cli"))
+    line = shlex.split(again.locator("loom-aim-view loom-code").get_attribute("cli"))
     line[-1] = str(tmp_path / "typed.bvh")
     assert CliRunner().invoke(app, line[1:]).exit_code == 0
     np.testing.assert_allclose(ml.load(line[-1]).positions(), made.positions(), atol=1e-4)
@@ -166,18 +166,18 @@ def test_a_dragged_kick_can_be_linked_to_and_saved(kick, windows, kicks, tmp_pat
 
 def test_it_plays_when_it_is_not_held(kick):
     assert not kick.evaluate("studio.stage.clock.playing")
-    kick.locator("loom-parametric-view #hold").uncheck()
+    kick.locator("loom-aim-view #hold").uncheck()
     kick.wait_for_function("() => studio.stage.clock.playing && studio.stage.clock.time > 0")
     in_address(kick, "hold=no")
     settled(kick)
-    kick.locator("loom-parametric-view #hold").check()
+    kick.locator("loom-aim-view #hold").check()
     kick.wait_for_function("() => !studio.stage.clock.playing")
     key = kick.evaluate(f"{VIEW}.answer.keys[0] / {VIEW}.opened.fps")
     assert kick.evaluate("studio.stage.clock.time") == pytest.approx(key)
 
 
 def test_one_number_is_set_by_a_slider(windows, kicks):
-    page = windows(kicks.address + "#/parametric?name=height")
+    page = windows(kicks.address + "#/aim?name=height")
     page.wait_for_function(READY)
     settled(page)
     page.get_by_label("Target y", exact=True).fill("0.8")
@@ -195,8 +195,8 @@ def test_the_selection_makes_one_from_the_form(windows, kicks):
     page.wait_for_function("() => studio.take === 'kick_front_mid_right_p0'")
     settled(page)
     page.evaluate("studio.select({ motion: 'kick_front_mid_right_p0', start: 0, end: 70 })")
-    go(page, "parametric")
-    form = page.locator("loom-parametric-form")
+    go(page, "aim")
+    form = page.locator("loom-aim-form")
     form.get_by_label("maximum distance").fill("0.12")
     form.locator("#frame").fill("33")
     form.locator("#frame").press("Tab")
@@ -211,7 +211,7 @@ def test_the_selection_makes_one_from_the_form(windows, kicks):
 
 
 def test_a_pad_aims_by_pointer_and_by_keys_and_reports_targets_out_of_reach(kick):
-    pad = kick.locator("loom-parametric-view loom-scatter svg")
+    pad = kick.locator("loom-aim-view loom-scatter svg")
     pad.scroll_into_view_if_needed()
     before = kick.evaluate(f"[...{VIEW}.target]")
     pad.focus()
@@ -232,10 +232,10 @@ def test_a_pad_aims_by_pointer_and_by_keys_and_reports_targets_out_of_reach(kick
     finished(kick)
     settled(kick)
     # The target is brought back, and it is said where it was.
-    expect(kick.locator("loom-parametric-view #refused")).to_contain_text("is out of reach by")
+    expect(kick.locator("loom-aim-view #refused")).to_contain_text("is out of reach by")
     asked, brought = kick.evaluate(f"[{VIEW}.refused.target, {VIEW}.target]")
     assert np.linalg.norm(np.subtract(asked, brought)) > 0.02
-    assert kick.locator("loom-parametric-view loom-scatter .refused").count() == 1
+    assert kick.locator("loom-aim-view loom-scatter .refused").count() == 1
 
     # Other parameters can be chosen for the pad.
     kick.get_by_label("Parameter upwards").select_option(label="z")

@@ -18,7 +18,7 @@ SCRIPT = "walk 2 s, kick with the right foot"
 @pytest.fixture
 def page(windows, studio_library, tmp_path):
     with StudioServer(shutil.copytree(studio_library, tmp_path / "own.loom")) as server:
-        yield windows(f"{server.address}#/act")
+        yield windows(f"{server.address}#/script")
 
 
 def on_stage(page) -> int:
@@ -28,11 +28,11 @@ def on_stage(page) -> int:
 
 
 def test_a_script_is_acted_changed_and_kept(page, tmp_path):
-    page.locator("loom-act-view #script").fill(SCRIPT)
+    page.locator("loom-script-view #script").fill(SCRIPT)
     page.keyboard.press("Control+Enter")
     frames = on_stage(page)
     in_address(page, "script=walk")
-    rows = page.locator("loom-act-view #plan li:not(.bridge)")
+    rows = page.locator("loom-script-view #plan li:not(.bridge)")
     expect(rows.first.locator("b")).to_have_text("walk 2 s")
     expect(rows.last.locator("b")).to_have_text("kick with the right foot")
 
@@ -41,11 +41,11 @@ def test_a_script_is_acted_changed_and_kept(page, tmp_path):
     in_address(page, "instead=")
     settled(page)
     expect(rows.last.locator("select")).to_have_value(chosen)
-    expect(page.locator("loom-act-view loom-code")).to_contain_text(chosen)
+    expect(page.locator("loom-script-view loom-code")).to_contain_text(chosen)
 
     rows.last.get_by_role("button").click()
     start = page.evaluate(
-        """() => document.querySelector('loom-app').renderRoot.querySelector('loom-act-view')
+        """() => document.querySelector('loom-app').renderRoot.querySelector('loom-script-view')
             .acted.plan.at(-1).start"""
     )
     assert page.evaluate("studio.stage.clock.time") >= start
@@ -60,23 +60,23 @@ def test_a_script_is_acted_changed_and_kept(page, tmp_path):
 
 
 def test_phrases_that_nothing_shows_are_named_and_replaced(page):
-    go(page, "act", script="walk 2 s, kick the moon with a violin")
-    missing = page.locator("loom-act-view li.missing")
-    go(page, "act", script="walk 2 s, juggle")
+    go(page, "script", script="walk 2 s, kick the moon with a violin")
+    missing = page.locator("loom-script-view li.missing")
+    go(page, "script", script="walk 2 s, juggle")
     settled(page)
     expect(missing).to_contain_text("No motion in this library shows this")
     expect(missing.locator("b")).to_have_text("juggle")
     assert page.evaluate("studio.stage.characters.length") == 0
-    page.locator("loom-act-view #script").fill(SCRIPT)
-    page.locator("loom-act-view #act").click()
+    page.locator("loom-script-view #script").fill(SCRIPT)
+    page.locator("loom-script-view #act").click()
     on_stage(page)
     expect(missing).to_have_count(0)
 
 
 def test_a_reload_acts_the_script_again(page):
-    go(page, "act", script=SCRIPT)
+    go(page, "script", script=SCRIPT)
     frames = on_stage(page)
     page.reload()
     page.wait_for_function("() => window.studio?.subject?.title === 'acted script'")
     assert on_stage(page) == frames
-    expect(page.locator("loom-act-view #script")).to_have_value(SCRIPT)
+    expect(page.locator("loom-script-view #script")).to_have_value(SCRIPT)

@@ -12,7 +12,7 @@ import motionloom as ml
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
-VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-controller-view')"
+VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-play-view')"
 PILOT = f"{VIEW}.pilot"
 TAKES = "walk_p0,walk_left_p0,walk_right_p0"
 
@@ -26,8 +26,8 @@ _PAD = """() => { window.pad = { connected: true, axes: [0, 0, 0, 0],
 def page(windows, studio_library, tmp_path):
     with StudioServer(shutil.copytree(studio_library, tmp_path / "own.loom")) as server:
         # A small window: software draws it often enough to steer in.
-        page = windows(f"{server.address}#/controller?only={TAKES}", width=960, height=420)
-        page.locator("loom-controller-view #play").click()
+        page = windows(f"{server.address}#/play?only={TAKES}", width=960, height=420)
+        page.locator("loom-play-view #play").click()
         page.wait_for_function(f"() => {PILOT}?.moments.length > 0 && studio.stage.clock.playing")
         yield page
 
@@ -55,8 +55,8 @@ def test_the_keyboard_steers_and_the_recording_is_saved(page, tmp_path):
     assert (
         page.evaluate("studio.stage.characters[0].spec.title") == "controller"
     )  # not a frame step
-    expect(page.locator("loom-controller-view #matched")).to_contain_text("frame")
-    expect(page.locator("loom-controller-view #latency")).to_contain_text("ms from key")
+    expect(page.locator("loom-play-view #matched")).to_contain_text("frame")
+    expect(page.locator("loom-play-view #latency")).to_contain_text("ms from key")
     assert page.evaluate(f"{VIEW}.renderRoot.querySelectorAll('#cost .going').length") == 1
 
     bar = page.locator("loom-subject-bar")
@@ -93,16 +93,16 @@ def test_the_camera_comes_behind_and_the_marks_go_with_the_character(page):
     page.keyboard.up("d")
     arrows = page.evaluate(f"{PILOT}.marks.points.length")
     assert arrows == 3
-    page.locator("loom-controller-view #play").click()  # stop
+    page.locator("loom-play-view #play").click()  # stop
     page.wait_for_function(f"() => {PILOT} === null")
     assert not page.evaluate("studio.stage.clock.playing")
     assert page.evaluate("studio.subject.title") == "played by the controller"
 
 
 def test_it_walks_to_the_pointer_and_gait_and_strafe_are_switched(page):
-    page.locator("loom-controller-view #follow").check()
-    page.locator("loom-controller-view #strafe").check()
-    page.locator("loom-controller-view #gait").select_option("walk")
+    page.locator("loom-play-view #follow").check()
+    page.locator("loom-play-view #strafe").check()
+    page.locator("loom-play-view #gait").select_option("walk")
     page.wait_for_function(f"() => {PILOT}.sent.strafe && {PILOT}.sent.gait === 'walk'")
     box = page.locator("#stage canvas").first.bounding_box()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.45 * box["height"])
@@ -115,7 +115,7 @@ def test_it_walks_to_the_pointer_and_gait_and_strafe_are_switched(page):
 
 
 def test_takes_in_which_nobody_travels_are_refused_with_the_reason(page):
-    picker = page.locator("loom-controller-view loom-take-picker")
+    picker = page.locator("loom-play-view loom-take-picker")
     if picker.locator("#none").count():
         picker.locator("#none").click()
     picker.locator("#choose").click()
@@ -123,14 +123,14 @@ def test_takes_in_which_nobody_travels_are_refused_with_the_reason(page):
     picker.locator("#found").select_option("kick_front_mid_right_p0")
     picker.locator("#found").press("Enter")
     expect(picker.locator(".chip")).to_have_text("kick_front_mid_right_p0×")
-    page.locator("loom-controller-view #build").click()
+    page.locator("loom-play-view #use-chosen").click()
     expect(page.locator(".notice")).to_contain_text("takes that walk or run")
 
 
 def test_the_coverage_report_opens_in_a_window(page):
-    page.locator("loom-controller-view #play").click()
-    page.locator("loom-controller-view #coverage").click()
-    link = page.locator("loom-controller-view #report")
+    page.locator("loom-play-view #play").click()
+    page.locator("loom-play-view #coverage").click()
+    link = page.locator("loom-play-view #report")
     expect(link).to_be_visible()
     with page.context.expect_page() as opened:
         link.click()

@@ -12,14 +12,14 @@ import { inputValue, isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import type { Subject } from "../page/subject-bar";
 import { View } from "../page/view";
-import "./parametric-form";
+import "./aim-form";
 import "./scatter";
 import { bounds, Region, Target } from "./target";
 
 const SHOWN_WEIGHTS = 8;
 
-@customElement("loom-parametric-view")
-export class ParametricView extends View {
+@customElement("loom-aim-view")
+export class AimView extends View {
   @state() private saved: ParametricEntry[] = [];
   @state() private opened: ParametricHead | null = null;
   @state() private target: number[] = [];
@@ -240,7 +240,7 @@ export class ParametricView extends View {
 
   /** Store the state in the address. */
   private link(values: Record<string, string | undefined> = {}): void {
-    this.studio.go("parametric", {
+    this.studio.go("aim", {
       name: this.opened?.name,
       target: this.target.map(rounded).join(","),
       hold: this.hold ? undefined : "no",
@@ -375,7 +375,7 @@ export class ParametricView extends View {
   }
 
   render() {
-    const choose = (event: Event) => this.studio.go("parametric", { name: inputValue(event) || undefined });
+    const choose = (event: Event) => this.studio.go("aim", { name: inputValue(event) || undefined });
     const form = this.making || !this.opened;
     return html`<h2>Parametric motion</h2>
       <div class="row"><select aria-label="Saved parametric motions" id="artifacts" @change=${choose}>
@@ -384,14 +384,14 @@ export class ParametricView extends View {
         <button aria-pressed=${form} @click=${() => (this.making = !this.making)}>make new</button></div>
       ${
         form
-          ? html`<section style="margin-top:10px"><loom-parametric-form .studio=${this.studio} family=${this.studio.route.query.family ?? ""}
+          ? html`<section style="margin-top:10px"><loom-aim-form .studio=${this.studio} family=${this.studio.route.query.family ?? ""}
         .takes=${(this.studio.route.query.takes ?? "").split(",").filter(Boolean)}
         @made=${(e: CustomEvent<string>) => {
           this.making = false;
           void this.list();
           void this.open(e.detail, []);
-          this.studio.go("parametric", { name: e.detail });
-        }}></loom-parametric-form></section>`
+          this.studio.go("aim", { name: e.detail });
+        }}></loom-aim-form></section>`
           : ""
       }
       ${this.opened && !this.making ? this.controls() : ""}`;

@@ -31,8 +31,8 @@ const TITLES: Record<string, string> = {
 const fields = () => settingsFields("parametrize", ["samples"]);
 
 /** Fires "made" with the name of the new parametric motion as `detail`. */
-@customElement("loom-parametric-form")
-export class ParametricForm extends LitElement {
+@customElement("loom-aim-form")
+export class AimForm extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property() family = ""; // id of a family, from the family view
   /** Takes selected in the library, each used as a whole. */
