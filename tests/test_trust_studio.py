@@ -21,9 +21,10 @@ from waiting import LIMIT, wait_until
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
+from motionloom.settings import PLANNED
 from motionloom.studio import create_app
 from motionloom.studio.server import limits, security
-from motionloom.studio.state.jobs import AT_ONCE, MOST, Jobs
+from motionloom.studio.state.jobs import AT_ONCE, MOST, Job, Jobs
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +61,24 @@ def test_a_stopped_crowd_ends_at_its_next_movement(library):
     from motionloom.library.settings import BallroomSettings
     from motionloom.studio.routes.dancing.crowd import BallroomRequest, _run
 
-    jobs = Jobs()
+    jobs, reports = Jobs(), []
     state = create_app(library).state.studio
     request = BallroomRequest(settings=BallroomSettings(couples=2, seconds=20))
-    job = jobs.start("dancing", lambda job: _run(request, state, job))
-    wait_until(lambda: job.done > 0 or job.state != "running", "a movement is danced")
-    jobs.stop(job.id)
+
+    def work(job):
+        def advance(steps=1):
+            reports.append(job.done)
+            Job.advance(job, steps)
+            if job.done > PLANNED:  # the takes are analyzed, the couples dance
+                job.stop()
+
+        job.advance = advance
+        return _run(request, state, job)
+
+    job = jobs.start("dancing", work, total=2 * PLANNED)
     wait_until(lambda: job.state != "running", "the job ends")
-    assert job.state == "stopped" and job.done < 60
+    assert job.state == "stopped" and PLANNED < job.done < 2 * PLANNED
+    assert reports.count(job.done) == 1  # it ended at the first report after it was stopped
 
 
 @pytest.mark.parametrize("suffix", ["gif", "mp4"])

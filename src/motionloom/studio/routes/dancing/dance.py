@@ -123,7 +123,7 @@ class DancedMovement(TypedDict):
     end: float
 
 
-class LandingFit(TypedDict):
+class DanceLandings(TypedDict):
     """Foot landings on a music beat, and all foot landings; null if there are none."""
 
     landings_on_beat: int | None
@@ -137,7 +137,7 @@ class DanceHead(SceneHead):
     music_beats: list[float]
     beats_total: int
     beats_within_one_frame: int
-    beat_fit: LandingFit
+    beat_fit: DanceLandings
     nodes: list[str]
     movements: list[DancedMovement]
     quality: Quality | None
