@@ -71,7 +71,7 @@ def read(
         "partial": partial,
     }  # fmt: skip
     facts, arrays = child_result(script.__file__, repairs.path, request, library="PyAV and LiteRT")
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if facts["people"] > 1:
         warnings = (f"the film shows {facts['people']} people; the largest one was followed",)
     if facts.get("broken"):
@@ -127,7 +127,7 @@ def landmark_motion(
         If a person is visible in too few frames.
     """
     world, image = np.asarray(world, np.float64), np.asarray(image, np.float64)
-    seen = np.isfinite(world).all(axis=(1, 2)) & np.isfinite(image).all(axis=(1, 2))
+    seen = np.asarray(np.isfinite(world).all(axis=(1, 2)) & np.isfinite(image).all(axis=(1, 2)))
     if world.shape != (len(world), POINTS, 3) or image.shape != (len(world), POINTS, 2):
         raise InvalidInput(f"landmarks must have shape (T, {POINTS}, 3); got {world.shape}")
     if seen.sum() < 2:

@@ -42,7 +42,8 @@ def read(request: dict) -> dict:
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     tracker = Tracker(request["detector"], request["landmarks"])
-    rows, facts = [], {}
+    rows: list[np.ndarray] = []
+    facts: dict = {}
     for time, image in frames(request["path"], request["fps"], request["partial"], facts):
         rows.append(tracker.row(time, image))
     if len(rows) < 2:
@@ -73,7 +74,9 @@ def frames(path: str, fps: float | None, partial: bool, facts: dict):
     """
     import av
 
-    with open(path, "rb") as file, av.open(file, format=_container(file)) as container:
+    with open(path, "rb") as file, av.open(
+        file, "r", format=_container(file)
+    ) as container:
         if not container.streams.video:
             raise UnreadableVideo("the file has no picture, only sound or data")
         stream = container.streams.video[0]
@@ -212,11 +215,10 @@ class Tracker:
                 self.square = squares[0]
         if self.square is None:
             return nothing
-        landmarks = self._estimate(image)
+        landmarks = self._estimate(image, self.square)
         if landmarks is None:  # lost; look again, in the same frame
             squares = self._detect(image)
-            self.square = squares[0] if len(squares) else None
-            landmarks = None if self.square is None else self._estimate(image)
+            landmarks = self._estimate(image, squares[0]) if len(squares) else None
         if landmarks is None:
             self.square = None
             return nothing
@@ -242,8 +244,7 @@ class Tracker:
         ]
         return np.array(sorted(squares, key=lambda square: -square[2])).reshape(-1, 4)
 
-    def _estimate(self, image: np.ndarray) -> np.ndarray | None:
-        square = self.square
+    def _estimate(self, image: np.ndarray, square: np.ndarray) -> np.ndarray | None:
         outputs = self.landmarks(_cut(image, square, _LANDMARKER))
         by_size = {output.size: output for output in outputs}
         if by_size[1].item() < _PERSON:
@@ -255,7 +256,7 @@ class Tracker:
         pixels = square[:2] + square[2] * (flat - 0.5) @ turn.T
         world = by_size[39 * 3].reshape(39, 3).astype(np.float64)
         world[:, :2] = world[:, :2] @ turn.T
-        self.square = _square(pixels[_CENTER], pixels[_TOP])
+        self.square = _square(pixels[_CENTER], pixels[_TOP])  # of the next frame
         if not np.isfinite(self.square).all() or self.square[2] < 8.0:
             return None
         height, width = image.shape[:2]

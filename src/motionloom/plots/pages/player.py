@@ -94,7 +94,7 @@ def packed_motion(motion: Motion, budget: Budget, *, name: str = "") -> str:
     shown, note = _within(motion, budget)
     positions = np.where(np.isfinite(p := figure.positions(shown)), p, np.nan)
     codes, origin, scale = quantize_positions(positions, figure.size)
-    missing = ~np.isfinite(positions).all(axis=-1)
+    missing = np.asarray(~np.isfinite(positions).all(axis=-1))
     camera = camera_for(shown, figure, positions[:, figure.anchor], view="three-quarter")
     head = None
     if figure.head is not None:
@@ -145,7 +145,7 @@ def quantize_positions(
     high = finite.max(axis=0) if len(finite) else np.zeros(3)
     origin = np.array([_short(value) for value in 0.5 * (low + high)])
     scale = _short(max(_STEP * size, _FINEST * float((high - low).max()), 1e-12))
-    present = np.isfinite(values).all(axis=-1)
+    present = np.asarray(np.isfinite(values).all(axis=-1))
     last = np.maximum.accumulate(np.where(present, np.arange(len(values))[:, None], 0), axis=0)
     codes = np.rint((values - origin) / scale)
     codes = np.take_along_axis(np.where(present[..., None], codes, 0.0), last[..., None], axis=0)
