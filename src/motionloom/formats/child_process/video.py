@@ -74,9 +74,7 @@ def frames(path: str, fps: float | None, partial: bool, facts: dict):
     """
     import av
 
-    with open(path, "rb") as file, av.open(
-        file, "r", format=_container(file)
-    ) as container:
+    with open(path, "rb") as file, av.open(file, "r", format=_container(file)) as container:
         if not container.streams.video:
             raise UnreadableVideo("the file has no picture, only sound or data")
         stream = container.streams.video[0]
