@@ -20,9 +20,9 @@ def bench(
     name: Annotated[
         str,
         Argument(
-            "Benchmark to run: load, knn, dtw ... (an unknown name lists them); all; or "
-            "page, which measures nothing and rewrites the pages of --markdown from "
-            "--results."
+            "Benchmark to run: load, knn, dtw ... (an unknown name lists them); all; "
+            "headlines, those with headline figures; or page, which measures nothing and "
+            "rewrites the pages of --markdown from --results."
         ),
     ],
     data: Annotated[Path | None, Option("Folder with .bvh files.")] = None,
@@ -47,7 +47,11 @@ def bench(
     json: Annotated[bool, JSON] = False,
     results: Annotated[
         Path | None,
-        Option("Write the report to NAME.json in this folder.", metavar="DIR"),
+        Option(
+            "Compare the report with NAME.json in this folder, then replace it. If a headline "
+            "figure fell by more than 20 % twice, the file is kept and the command fails.",
+            metavar="DIR",
+        ),
     ] = None,
     markdown: Annotated[
         Path | None,
@@ -64,6 +68,7 @@ def bench(
     together take half an hour or more.
     """
     from benchmarks import BENCHMARKS, DEFAULT_ROUNDS, ROUNDS, benchmark_module, report
+    from benchmarks.headlines import HEADLINES, fallen, slower
 
     if name == "page":
         if results is None or markdown is None:
@@ -71,9 +76,11 @@ def bench(
         report.write_pages(markdown, report.kept(results))
         remark(f"wrote the tables of {markdown}")
         return
-    names = sorted(BENCHMARKS) if name == "all" else [name]
+    headlines = {benchmark for benchmark, _ in HEADLINES.values()}
+    groups = {"all": sorted(BENCHMARKS), "headlines": sorted(headlines)}
+    names = groups.get(name, [name])
     benchmark_module(names[0])  # raise early if the name is unknown
-    reports, failed = [], []
+    reports, failed, fell = [], [], []
     for each in names:
         default = ROUNDS.get(each, DEFAULT_ROUNDS)
         options = {
@@ -83,29 +90,41 @@ def bench(
             "seed": seed,
             "frames": frames,
         }
+        typed = {"command": _command(each, options, default)}
+        options["install_rivals"] = install_rivals
         try:
-            result = measured(each, {**options, "install_rivals": install_rivals})
+            result = measured(each, options) | typed
+            if results is not None and fallen(result, results):
+                remark(f"{each}: a headline fell; measuring again")
+                result = measured(each, options) | typed
         except MotionloomError as error:
-            if name != "all":
+            if name not in groups:
                 raise
             failed.append(each)
             remark(f"{each}: {error}")
             continue
-        result["command"] = _command(each, options, default)
         reports.append(result)
         if results is not None:
-            for line in report.slower(result, results):
+            lost = fallen(result, results)
+            for line in lost or slower(result, results):
                 remark(f"{each}: {line}")
-            remark(f"{report.keep(result, results)} ({result['seconds']:.0f} s)")
-        if markdown is not None:
+            if lost:
+                fell.append(each)
+                remark(f"kept {results / each}.json; remove it to accept the new figures")
+            else:
+                remark(f"{report.keep(result, results)} ({result['seconds']:.0f} s)")
+        if markdown is not None and each not in fell:
             report.write_section(markdown, each, report.markdown(result))
             remark(f"wrote the table of {markdown}")
         if not json:
             _print(result)
     if json:
-        print_json(reports if name == "all" else reports[0])
+        print_json(reports if name in groups else reports[0])
     if failed:
         remark(f"benchmarks that could not be measured: {', '.join(failed)}")
+    if fell:
+        remark(f"benchmarks with a headline that fell: {', '.join(fell)}")
+    if failed or fell:
         raise Exit(1)
 
 

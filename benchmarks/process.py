@@ -65,9 +65,34 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: _version(name) for name in ("motionloom", "numpy", "numba")},
         "threads": 1,
+        "yardstick_s": yardstick(),
         "load_average": _load_average(),
         "date": datetime.now(UTC).date().isoformat(),
     }
+
+
+def yardstick() -> float:
+    """Processor time of a fixed piece of work, in seconds: the smallest of five.
+
+    It contains interpreted Python, matrix products, sorting and random access, like motionloom.
+    Times of different machines are compared relative to it.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    matrix, numbers = rng.normal(size=(384, 384)), rng.normal(size=400_000)
+    order = rng.permutation(len(numbers))
+    times = []
+    for _ in range(5):
+        start = time.process_time()
+        total = 0
+        for number in range(400_000):
+            total += number * number % 7
+        (matrix @ matrix).sum()
+        np.sort(numbers).cumsum()
+        numbers[order].cumsum()
+        times.append(time.process_time() - start)
+    return round(min(times), 4)
 
 
 def _processor() -> str:

@@ -30,32 +30,6 @@ def keep(report: dict[str, Any], folder: Path) -> Path:
     return path
 
 
-SLOWER = 1.2  # times the stored result; a benchmark that is slower by more says so
-
-
-def slower(report: dict[str, Any], folder: Path) -> list[str]:
-    """Lines about rows that are much slower than in the report of the same name in `folder`.
-
-    Rows with a rival are compared by their ratio, others by processor time.
-    """
-    path = folder / f"{report['name']}.json"
-    if not path.exists():
-        return []
-    before = {row["what"]: row for row in json.loads(path.read_text(encoding="utf-8"))["results"]}
-    lines = []
-    for row in report["results"]:
-        old = before.get(row["what"], {})
-        if row.get("ratio") and old.get("ratio") and row.get("rival") == old.get("rival"):
-            times = old["ratio"] / row["ratio"]
-        elif row.get("ours_cpu_s") and old.get("ours_cpu_s") and not row.get("rival"):
-            times = row["ours_cpu_s"] / old["ours_cpu_s"]
-        else:
-            continue
-        if times > SLOWER:
-            lines.append(f"{row['what']}: {times:.1f} times slower than the stored result")
-    return lines
-
-
 def kept(folder: Path) -> list[dict[str, Any]]:
     """Reports in `folder`, sorted by name.
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import tarfile
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from click.testing import CliRunner
 from benchmarks import BENCHMARKS, Settings, benchmark_module, report, rivals, web, whole_web
 from benchmarks import takes as where
 from benchmarks.__main__ import app
+from benchmarks.headlines import HEADLINES, fallen, slower
+from benchmarks.process import yardstick
 from benchmarks.report import keep, kept
 from benchmarks.rivals import Package
 from benchmarks.rivals.numpy_kinematics import by_components, by_matrices
@@ -425,27 +428,116 @@ def test_a_wrong_folder_is_reported_by_the_command(tmp_path):
     assert "there are none in" in str(done.exception)
 
 
-def test_a_row_that_is_much_slower_than_the_stored_one_is_reported(tmp_path):
-    def stored(search, knn):
-        return {
-            "name": "waits",
-            "results": [
-                {"what": "search", "rival": "", "ours_cpu_s": search},
-                {"what": "knn", "rival": "faiss", "ratio": knn},
-                {"what": "new row", "rival": "", "ours_cpu_s": 9.0},
-            ],
-        }
+def measured_report(*rows, yardstick=0.1, name="dtw", **more):
+    """Report of tasks, each a name, our time and the rival's time."""
+    columns = ("what", "ours_cpu_s", "rival_s")
+    results = [dict(zip(columns, row, strict=True)) for row in rows]
+    for row in results:
+        row["rival"], row["ours_s"] = "a" if row["rival_s"] else "", row["ours_cpu_s"]
+        row["ratio"] = row["rival_s"] and row["rival_s"] / row["ours_s"]
+        row["cpu_ratio"], row["note"] = row["ratio"], ""
+    machine = {**REPORT["machine"], "yardstick_s": yardstick}
+    return {**REPORT, "name": name, "machine": machine, "seconds": 1.0,
+            "command": f"python -m benchmarks {name}", "results": results, **more}  # fmt: skip
 
-    assert report.slower(stored(1.0, 10.0), tmp_path) == []
-    before = stored(1.0, 10.0)
-    before["results"].pop()
-    report.keep(before, tmp_path)
-    assert report.slower(stored(1.1, 9.0), tmp_path) == []
-    lines = report.slower(stored(2.0, 5.0), tmp_path)
-    assert lines == [
+
+HEADLINE = "90 frames against all, slope steps"
+
+
+def test_a_task_that_is_much_slower_than_in_the_stored_report_is_reported(tmp_path):
+    new = measured_report(("search", 2.0, None), ("knn", 1.0, 5.0), ("new", 9.0, None))
+    assert slower(new, tmp_path) == []
+    keep(measured_report(("search", 1.0, None), ("knn", 1.0, 10.1)), tmp_path)
+    assert slower(new, tmp_path) == [
         "search: 2.0 times slower than the stored result",
         "knn: 2.0 times slower than the stored result",
     ]
+    assert slower(measured_report(("search", 1.2, None), ("knn", 1.0, 8.2)), tmp_path) == []
+    assert slower({**new, "data": "3 files"}, tmp_path) == []
+
+
+def test_a_busy_machine_slows_the_rivals_as_well(tmp_path):
+    keep(measured_report(("knn", 1.0, 10.0), ("search", 1.0, None)), tmp_path)
+    assert slower(measured_report(("knn", 3.0, 29.0), ("search", 3.0, None)), tmp_path) == [
+        "search: 3.0 times slower than the stored result"
+    ]
+    busy = measured_report(("knn", 3.0, 29.0), ("search", 3.0, None), yardstick=0.3)
+    assert slower(busy, tmp_path) == []
+
+
+def test_times_of_papers_are_not_measured_again(tmp_path):
+    keep(measured_report(("web", 1.0, 50.0)), tmp_path)
+    assert slower(measured_report(("web", 2.0, 50.0), yardstick=0.2), tmp_path) == []
+    assert slower(measured_report(("web", 2.0, 50.0)), tmp_path) != []
+
+
+def test_the_median_over_several_rivals_counts(tmp_path):
+    def row(rival, ratio):
+        return {"what": HEADLINE, "rival": rival, "ours_cpu_s": 1.0, "ours_s": 1.0,
+                "rival_s": ratio, "ratio": ratio, "cpu_ratio": ratio}  # fmt: skip
+
+    keep(measured_report(results=[row(each, 10.0) for each in "abc"]), tmp_path)
+    one_rival_faster = [row("a", 1.0), row("b", 9.9), row("c", 9.9)]
+    assert fallen(measured_report(results=one_rival_faster), tmp_path) == []
+    all_faster = [row("a", 1.0), row("b", 5.0), row("c", 5.1)]
+    assert fallen(measured_report(results=all_faster), tmp_path) == [
+        f"search: {HEADLINE}: 50 % lower than the stored result"
+    ]
+
+
+def test_a_headline_may_fall_by_a_fifth_and_not_be_missing(tmp_path):
+    stored = measured_report((HEADLINE, 1.0, 10.0), ("another", 1.0, 10.0))
+    keep(stored, tmp_path)
+    assert fallen(measured_report((HEADLINE, 1.0, 8.1), ("another", 1.0, 1.0)), tmp_path) == []
+    assert len(fallen(measured_report((HEADLINE, 1.0, 7.9)), tmp_path)) == 1
+    assert fallen(measured_report(("another", 1.0, 10.0)), tmp_path) == [
+        f"search: {HEADLINE}: not measured"
+    ]
+
+
+@pytest.mark.parametrize(("second", "code"), [(9.0, 0), (5.0, 1)])
+def test_a_headline_that_falls_twice_fails_and_the_stored_report_stays(
+    tmp_path, monkeypatch, second, code
+):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- bench dtw -->\nthe old table\n<!-- end dtw -->\n")
+    before = keep(measured_report((HEADLINE, 1.0, 10.0)), tmp_path).read_text()
+    runs = iter([5.0, second])
+    monkeypatch.setattr(
+        "benchmarks.__main__.measured",
+        lambda name, options: measured_report((HEADLINE, 1.0, next(runs))),
+    )
+    done = CliRunner().invoke(
+        app, ["dtw", "--results", str(tmp_path), "--markdown", str(page), "--json"]
+    )
+    assert done.exit_code == code and "measuring again" in done.stderr
+    assert ("50 % lower than the stored result" in done.stderr) is bool(code)
+    assert ((tmp_path / "dtw.json").read_text() == before) is bool(code)
+    assert ("the old table" in page.read_text()) is bool(code)
+    assert json.loads(done.stdout)["results"][0]["ratio"] == second
+
+
+def test_every_headline_is_in_the_stored_results():
+    stored = {each["name"]: each for each in kept(Path(__file__).parents[1] / "benchmarks/results")}
+    for name, (benchmark, pattern) in HEADLINES.items():
+        rows = [row for row in stored[benchmark]["results"] if fnmatchcase(row["what"], pattern)]
+        assert rows and all(row["ours_s"] for row in rows), name
+
+
+def test_headlines_are_a_choice_of_benchmarks(tmp_path, monkeypatch):
+    names = []
+
+    def measured(name, options):
+        names.append(name)
+        return measured_report(name=name)
+
+    monkeypatch.setattr("benchmarks.__main__.measured", measured)
+    assert CliRunner().invoke(app, ["headlines"]).exit_code == 0
+    assert names == sorted({benchmark for benchmark, _ in HEADLINES.values()})
+
+
+def test_the_yardstick_is_a_time():
+    assert 0.0 < yardstick() < 60.0
 
 
 def test_the_waits_name_motions_of_the_corpus_and_commands_that_exist():

@@ -1,0 +1,128 @@
+"""Headline figures, and whether they still hold.
+
+A report is compared with the stored one of the same benchmark. Rows with a rival that was measured
+are compared by their ratio to it, because a busy or a slower machine slows both. Other rows are
+compared by time, relative to the time of a fixed piece of work on the same machine
+(`benchmarks.process.yardstick`).
+"""
+
+from __future__ import annotations
+
+import json
+from fnmatch import fnmatchcase
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from motionloom.errors import InvalidInput
+
+# Headline -> benchmark, and the rows of its report; every row counts.
+HEADLINES = {
+    "reading": ("load", "file to joint positions"),
+    "start-up": ("load", "motionloom info FILE"),
+    "index": ("knn", "16 nearest of * random single frames, *"),
+    "index of clips": ("clips", "10 nearest of * clips by emd, *"),
+    "search": ("dtw", "* frames against all, slope steps"),
+    "web search": ("web", "a query of * s, without query expansion"),
+    "web": ("web", "distance matrix of *"),
+    "families": ("web", "query expansion until no new member is found"),
+    "steering": ("matching", "500 queries, *"),
+    "steering, whole frames": ("steering", "*, per frame"),
+    "page": ("browser", "one search, median, *"),
+}
+FALL = 0.2  # a headline that falls by more is an error
+_TIMES = 1.0 / (1.0 - FALL)  # the same as a factor of time
+
+
+def slowdowns(report: dict[str, Any], folder: Path) -> dict[str, float]:
+    """How many times slower each task is than in the report of the same name in `folder`.
+
+    Returns
+    -------
+    slowdowns : dict
+        By task; the median over its rivals. Empty if nothing is stored, or if the stored report was
+        measured with other options or other data.
+    """
+    stored = _stored(report, folder)
+    if stored is None:
+        return {}
+    before: dict[str, list[dict[str, Any]]] = {}
+    for row in stored["results"]:
+        before.setdefault(row["what"], []).append(row)
+    speed = _machine_speed(report, stored)
+    by_task: dict[str, list[float]] = {}
+    for row in report["results"]:
+        rows = before.get(row["what"], [])
+        old = next((old for old in rows if old["rival"] == row["rival"]), None)
+        times = None if old is None else _by_ratio(row, old)
+        if times is None and rows:
+            times = _by_time(row, rows[0], speed)
+        if times is not None:
+            by_task.setdefault(row["what"], []).append(times)
+    return {what: median(values) for what, values in by_task.items()}
+
+
+def slower(report: dict[str, Any], folder: Path) -> list[str]:
+    """One line per task that is much slower than in the stored report."""
+    return [
+        f"{what}: {times:.1f} times slower than the stored result"
+        for what, times in slowdowns(report, folder).items()
+        if times > _TIMES
+    ]
+
+
+def fallen(report: dict[str, Any], folder: Path) -> list[str]:
+    """One line per headline that fell by more than `FALL`, or whose row is missing."""
+    stored, times = _stored(report, folder), slowdowns(report, folder)
+    if stored is None:
+        return []
+    lines = []
+    for headline, (benchmark, pattern) in HEADLINES.items():
+        if benchmark != report["name"]:
+            continue
+        for what in dict.fromkeys(row["what"] for row in stored["results"]):
+            if not fnmatchcase(what, pattern):
+                continue
+            if what not in times:
+                lines.append(f"{headline}: {what}: not measured")
+            elif times[what] > _TIMES:
+                fall = 100.0 * (1.0 - 1.0 / times[what])
+                lines.append(f"{headline}: {what}: {fall:.0f} % lower than the stored result")
+    return lines
+
+
+def _stored(report: dict[str, Any], folder: Path) -> dict[str, Any] | None:
+    """Return the report of the same name in `folder`, unless it was measured with other data."""
+    path = folder / f"{report['name']}.json"
+    if not path.exists():
+        return None
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        same = all(stored[key] == report[key] for key in ("command", "data"))
+        stored["results"], stored["machine"]
+    except (ValueError, KeyError, TypeError):
+        raise InvalidInput(f"{path} is not a report of python -m benchmarks") from None
+    return stored if same else None
+
+
+def _by_ratio(row: dict[str, Any], old: dict[str, Any]) -> float | None:
+    """How many times slower, from the ratios to a rival that was measured both times."""
+    if not row["rival_s"] or not old["rival_s"] or row["rival_s"] == old["rival_s"]:
+        return None  # equal to the last digit: the time is quoted from a paper
+    for ratio in ("cpu_ratio", "ratio"):
+        if row[ratio] and old[ratio]:
+            return old[ratio] / row[ratio]
+    return None
+
+
+def _by_time(row: dict[str, Any], old: dict[str, Any], speed: float) -> float | None:
+    for time in ("ours_cpu_s", "ours_s"):
+        if row.get(time) and old.get(time):
+            return row[time] / old[time] * speed
+    return None
+
+
+def _machine_speed(report: dict[str, Any], stored: dict[str, Any]) -> float:
+    """How many times faster this machine is than the one of the stored report."""
+    now, then = (each["machine"].get("yardstick_s") for each in (report, stored))
+    return then / now if now and then else 1.0
