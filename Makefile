@@ -70,7 +70,7 @@ blender: $(RUN)/python  ## the Blender extension, dist/motionloom-blender-VERSIO
 sbom: $(RUN)/python  ## bills of materials (CycloneDX) of the package with all extras and of the page, in dist
 	rm -rf build/sbom && $(RUN)/python -m venv build/sbom && mkdir -p dist
 	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check \
-	  ".[agents,audio,cloud,cluster,fbx,graphs,notebook,parquet,studio,usd]"
+	  ".[agents,audio,cloud,cluster,fbx,graphs,notebook,parquet,robot,studio,usd,video]"
 	$(PIP) "cyclonedx-bom>=5"
 	$(RUN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 	  --output-file dist/motionloom.cdx.json build/sbom/bin/python

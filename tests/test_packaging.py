@@ -133,6 +133,13 @@ def test_containers_have_limits():
         assert {"mem_limit", "memswap_limit", "cpus", "pids_limit", "logging"} <= set(service)
 
 
+def test_the_bill_of_materials_and_the_tests_have_all_extras():
+    target = re.search(r"^sbom:.*?\n\n", (ROOT / "Makefile").read_text("utf-8"), re.M | re.S)[0]
+    assert set(re.search(r'"\.\[(.+?)\]"', target)[1].split(",")) == EXTRAS
+    tested = requirement(PROJECT["optional-dependencies"]["test"][0]).extras
+    assert tested == EXTRAS - {"robot"}  # comparisons with other programs; its tests are slow
+
+
 def test_the_check_of_health_is_valid_python():
     check = next(rest for word, rest in instructions() if word == "HEALTHCHECK")
     program, option, code = json.loads(check[check.index("[") :])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from motionloom.lazy_names import imported_on_use
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from motionloom import demo as demo
