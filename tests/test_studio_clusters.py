@@ -41,3 +41,43 @@ def test_takes_with_a_rhythm_have_a_tempo(client):
     results = result(client, "/api/rhythms")["result"]
     assert set(results) == {"walk", "walk_fast"} and 60 < results["walk"] < results["walk_fast"]
     assert result(client, "/api/rhythms")["result"] == results
+
+
+def test_the_same_takes_and_settings_start_one_job(client):
+    jobs = client.app.state.studio.jobs
+    first = result(client, "/api/clusters")
+    count = len(jobs.all())
+    again = client.post("/api/clusters", json={}).json()
+    assert (again["id"], again["state"], again["result"]) == (first["id"], "done", first["result"])
+    assert len(jobs.all()) == count
+    client.app.state.studio.library.labels.add("walk", "stroll")
+    assert client.post("/api/clusters", json={}).json()["id"] == first["id"]  # labels do not matter
+
+
+def test_takes_are_analyzed_once_in_the_background_until_takes_change(client):
+    state = client.app.state.studio
+    titles = ["describing motions", "grouping takes into clusters", "detecting rhythm"]
+
+    def analysis():
+        rows = client.post("/api/library/analysis", json={}).json()
+        assert [row["title"] for row in rows] == titles
+        for row in rows:
+            state.jobs.wait(row["id"])
+        return [row["id"] for row in rows]
+
+    first = analysis()
+    assert analysis() == first
+    assert all(row["result"] is None for row in client.get("/api/jobs").json())  # it is polled
+    state.library.add_motion(ml.demo.clip("jog"), name="jog")
+    state.notify("motions")
+    assert set(analysis()).isdisjoint(first)
+    state.library.remove("jog")
+    state.notify("motions")
+
+
+def test_clusters_say_how_they_differ(client):
+    groups = {each["motions"][0]: each for each in result(client, "/api/clusters")["result"]}
+    walk = next(each for each in groups.values() if each["name"] == "walk")
+    kick = next(each for each in groups.values() if each["name"] == "kick right")
+    assert walk["speed"] > 0.8 > kick["speed"]
+    assert abs(walk["turn"]) < 20 and "walk" not in walk["events"]

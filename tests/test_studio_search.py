@@ -529,6 +529,33 @@ def test_accepted_matches_are_exported_and_load_again(client, library, tmp_path,
     assert not list((tmp_path).glob("*.tmp*"))
 
 
+def test_segments_are_exported_with_padding_names_and_rate(client, library, tmp_path):
+    clips = [
+        {"motion": "walk_p0", "start_frame": 5, "end_frame": 40, "label": "stroll"},
+        {"motion": "walk_p0", "start_frame": 5, "end_frame": 40},
+    ]
+    wanted = {"padding": 0.5, "fps": 60, "root": "in-place"}
+    for naming, names in {
+        "label": ["stroll_001.bvh", "walk_p0_002.bvh"],
+        "take": ["walk_p0_5-40.bvh", "walk_p0_5-40_2.bvh"],
+    }.items():
+        answer = client.post("/api/export", json={"clips": clips, "naming": naming, **wanted})
+        assert answer.status_code == 200, answer.text
+        with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
+            rows = json.loads(packed.read("matches.json"))["matches"]
+            packed.extractall(tmp_path)
+        assert [row["file"] for row in rows] == names
+        # Half a second is added after the segment, and only the five frames that exist before it.
+        assert [(row["start_frame"], row["end_frame"]) for row in rows] == [(0, 55)] * 2
+        made = ml.load(tmp_path / names[0])
+        assert made.fps == pytest.approx(60.0, rel=1e-3)
+        assert made.duration == pytest.approx(library["walk_p0"][:55].duration, abs=0.04)
+        assert np.ptp(made.root[:, [0, 2]], axis=0).max() < 0.3  # the walk covers over a meter
+    assert np.ptp(library["walk_p0"].root[:55, [0, 2]], axis=0).max() > 1.0
+    unknown = client.post("/api/export", json={"clips": clips, "character": "none"})
+    assert unknown.status_code == 422 and "no longer available" in unknown.json()["error"]
+
+
 def test_many_takes_are_packed_by_a_job_with_steps(client, library):
     names = list(library.names)[:3]
     clips = [{"motion": name, "start_frame": 0, "end_frame": 20} for name in names]

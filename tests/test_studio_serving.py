@@ -14,7 +14,7 @@ from functools import partial
 
 import pytest
 from studio_takes import StudioServer, corpus_library
-from waiting import LIMIT
+from waiting import LIMIT, wait_until
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
@@ -25,6 +25,7 @@ connect = partial(
     ping_timeout=LIMIT,
 )
 
+import motionloom as ml  # noqa: E402
 from motionloom.errors import InvalidInput  # noqa: E402
 from motionloom.library import Library  # noqa: E402
 from motionloom.studio import serve  # noqa: E402
@@ -349,3 +350,25 @@ def test_a_new_library_is_made_and_anything_else_that_is_missing_is_named(tmp_pa
         assert Library(tmp_path / "new.loom").names == ()
     with pytest.raises(RuntimeError, match="no such library"):
         StudioServer(tmp_path / "nowhere")
+
+
+def test_a_folder_of_takes_becomes_a_library_next_to_it(tmp_path):
+    takes = tmp_path / "session 7"
+    (takes / "kicks").mkdir(parents=True)
+    ml.demo.clip("walk").save(takes / "walk.bvh")
+    ml.demo.clip("kick_front_high_right").save(takes / "kicks" / "first.bvh")
+    with StudioServer(takes) as server:
+
+        def names():
+            return [row["name"] for row in json.loads(ask(server)[2])["motions"]]
+
+        wait_until(lambda: len(names()) == 2, "both takes are imported")
+        assert json.loads(ask(server)[2])["name"] == "session 7"
+    with Library(tmp_path / "session 7.loom") as library:
+        assert library.labels.counts() == {"kicks": 1}
+    with StudioServer(takes) as server:  # again: nothing is imported twice
+        assert len(json.loads(ask(server)[2])["motions"]) == 2
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(RuntimeError, match="empty: no motion files"):
+        StudioServer(empty)

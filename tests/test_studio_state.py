@@ -165,6 +165,51 @@ def test_a_job_can_be_stopped():
     assert jobs.wait(job.id, LIMIT).state == "stopped"
 
 
+def test_a_job_with_a_key_is_started_once():
+    jobs = Jobs()
+    go = threading.Event()
+    starts = []
+
+    def work(job):
+        starts.append(job.id)
+        go.wait(LIMIT)
+        return "made"
+
+    first = jobs.start("making", work, key=("thing", 1))
+    assert jobs.start("making", work, key=("thing", 1)) is first  # while it runs
+    other = jobs.start("making", work, key=("thing", 2))
+    assert other is not first
+    go.set()
+    assert jobs.wait(first.id, LIMIT).result == jobs.wait(other.id, LIMIT).result == "made"
+    assert jobs.start("making", work, key=("thing", 1)) is first  # and once it has ended
+    assert len(starts) == 2
+
+
+def test_a_stopped_job_is_started_again_on_request_but_not_in_the_background():
+    jobs = Jobs()
+    stopped = jobs.start("counting", endless, key=("count",), background=True)
+    jobs.stop(stopped.id)
+    assert jobs.wait(stopped.id, LIMIT).state == "stopped"
+    assert jobs.start("counting", endless, key=("count",), background=True) is stopped
+    again = jobs.start("counting", lambda job: 3, key=("count",))
+    assert again is not stopped and jobs.wait(again.id, LIMIT).result == 3
+
+
+def test_background_jobs_leave_a_thread_for_others():
+    jobs = Jobs()
+    slow = [
+        jobs.start("counting", endless, key=(f"kind {number}",), background=True)
+        for number in range(3)
+    ]
+    assert jobs.wait(jobs.start("quick", lambda job: "now").id, LIMIT).result == "now"
+    wait_until(lambda: slow[0].done > 0, "the first one runs")
+    assert [job.done for job in slow[1:]] == [0, 0]  # one at a time
+    newer = jobs.start("counting", endless, key=("kind 0", "newer"), background=True)
+    assert jobs.wait(slow[0].id, LIMIT).state == "stopped"  # it was outdated
+    assert newer.state == "running"
+    jobs.close(timeout=LIMIT)
+
+
 def test_jobs_end_with_the_studio(state):
     running = [state.jobs.start("counting", endless) for _ in range(3)]
     state.close()

@@ -29,6 +29,7 @@ from motionloom.search.clips.statistics import StatisticsMeasure
 from motionloom.store.store import Store
 from motionloom.text.caption_table import caption_table
 from motionloom.text.captions import Event
+from motionloom.text.cluster_details import with_details
 from motionloom.text.settings import FINENESS, ClusterSettings
 
 _STILL = {"stand", "sit", "lie", "kneel", "crouch"}  # states rather than actions
@@ -57,6 +58,12 @@ class Cluster:
         takes.
     rhythmic : bool
         True if the most typical take is rhythmic.
+    speed : float
+        Speed of the most typical takes over the floor, in meters per second.
+    turn : float
+        Their rate of turning to the left, in degrees per second.
+    events : tuple of str
+        Other events in at least half of the takes, most common first.
     """
 
     name: str
@@ -65,6 +72,9 @@ class Cluster:
     seconds: float
     spread: float
     rhythmic: bool = False
+    speed: float = 0.0
+    turn: float = 0.0
+    events: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.motions)
@@ -108,7 +118,8 @@ def library_clusters(
     rhythmic = tempos(
         heads, progress=lambda _: report(2 * total + total * next(number) // len(heads) - done)
     )
-    return [replace(each, rhythmic=rhythmic[each.motions[0]] is not None) for each in clusters]
+    clusters = [replace(each, rhythmic=rhythmic[each.motions[0]] is not None) for each in clusters]
+    return with_details(library, clusters, events)
 
 
 def clusters_of(

@@ -17,8 +17,9 @@ def studio(
     lib: Annotated[
         Path | None,
         Argument(
-            "Library to open; a .loom folder that does not exist is created. Without LIB, the "
-            "start page lists recent libraries and those in this folder, and can create one.",
+            "Library to open; a .loom folder that does not exist is created. A folder or file with "
+            "takes is imported into FOLDER.loom next to it. Without LIB, the start page lists "
+            "recent libraries and those in this folder, and can create one.",
             metavar="LIB",
         ),
     ] = None,
@@ -62,13 +63,10 @@ def studio(
         raise InvalidInput(
             f"the studio needs {missing.name}; install it with: pip install 'motionloom[studio]'"
         ) from None
-    if lib is not None and lib.suffix == ".loom" and not lib.exists():
-        from motionloom.library import Library
-
-        Library.create(lib).close()
-        remark(f"library  {lib}: created; drop takes on the page to import them")
+    lib, takes = _library_of(lib)
     serve(
         lib,
+        takes=takes,
         host=host,
         port=port,
         token=False if no_token else token,
@@ -85,3 +83,22 @@ def studio(
         # A response may still be computed for a client that has left; files are written atomically.
         sys.stdout.flush()
         os._exit(0)
+
+
+def _library_of(lib: Path | None) -> tuple[Path | None, Path | None]:
+    """Return the library to open, created if necessary, and takes to import into it."""
+    if lib is None:
+        return None, None
+    from motionloom.library import Library, find_sources, is_library
+
+    if is_library(lib) or not (lib.exists() or lib.suffix == ".loom"):
+        return lib, None
+    takes = lib if lib.exists() else None
+    if takes is not None:
+        find_sources([takes])  # raises if there are no motion files
+        whole = takes.resolve()
+        lib = whole.with_name(f"{whole.stem if whole.is_file() else whole.name}.loom")
+    if not lib.exists():
+        Library.create(lib).close()
+        remark(f"library  {lib}: created" + ("" if takes else "; drop takes on the page"))
+    return lib, takes

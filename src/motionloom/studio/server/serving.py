@@ -9,26 +9,34 @@ import re
 import secrets
 import socket
 import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.library import find_sources
 from motionloom.studio.server.announcement import announced
 from motionloom.studio.server.limits import timed_protocol
 from motionloom.studio.server.security import LOCAL_NAMES
+from motionloom.studio.state.app_state import AppState
+from motionloom.studio.state.jobs import Job
 from motionloom.studio.state.library_choice import LibraryChoice, remember
+from motionloom.studio.state.uploads import labels_of_folders
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,200}")
 _ANYWHERE = ("0.0.0.0", "::", "")
 _PING_SECONDS = 600  # time for a browser to answer a ping; long enough for a loaded machine
+_IMPORT_SHOWN = 2.0  # seconds after which windows show the takes imported so far
+_FAILURES = 20  # files that are reported
 _SHUTDOWN_SECONDS = 1  # allowed for responses in progress when the server stops
 
 
 def serve(
     library: str | Path | None = None,
     *,
+    takes: str | Path | None = None,
     host: str = "127.0.0.1",
     port: int = 8765,
     token: str | bool | None = None,
@@ -45,6 +53,9 @@ def serve(
         Library to show. Default: the page starts with a list of libraries. On this machine and with
         a token, the page can open the user's recent libraries and those in the current folder, and
         create new ones there.
+    takes : str or Path, optional
+        Motion file or folder to import into the library as a job, while the page is open already.
+        Names of its folders become labels.
     host : str
         Address to listen on.
     port : int
@@ -113,6 +124,8 @@ def serve(
         http=timed_protocol(),
     )
     server = uvicorn.Server(config)
+    if takes is not None:
+        _import(app.state.studio, Path(takes), report)
     close = server.shutdown
 
     async def shutdown(sockets: list[socket.socket] | None = None) -> None:
@@ -142,6 +155,34 @@ def _is_local(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _import(state: AppState, takes: Path, report: Callable[[str], None]) -> None:
+    """Import a file or folder in a job; windows show its takes while it runs."""
+    sources, _ = find_sources([takes])
+
+    def work(job: Job) -> dict[str, int]:
+        told = time.monotonic()
+
+        def progress(steps: int) -> None:
+            nonlocal told
+            job.advance(steps)
+            if time.monotonic() - told > _IMPORT_SHOWN:
+                state.notify("motions")
+                told = time.monotonic()
+
+        labels = labels_of_folders(takes) if takes.is_dir() else None
+        try:
+            # Processes forked from a server with threads may hang.
+            done = state.library.add(takes, labels=labels, workers=1, progress=progress)
+        finally:
+            state.notify("motions")
+        for bad in done.failed[:_FAILURES]:
+            report(f"not imported: {bad.file}: {bad.reason}")
+        return {"added": done.added, "skipped": done.skipped, "failed": len(done.failed)}
+
+    title = f"importing {takes.name or takes}"
+    state.jobs.start(title, work, total=len(sources), view="library")
 
 
 def _checked_token(token: str | bool | None, *, local: bool) -> str | None:

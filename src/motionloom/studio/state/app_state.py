@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -109,6 +110,13 @@ class AppState:
     def successor(self, library: Library) -> AppState:
         """Return a new state for another library on the same server."""
         return AppState(library, choice=self.choice, limiter=self.limiter, stream=self.stream)
+
+    def motions_key(self) -> str:
+        """Return a digest of the names and frames of all motions; labels do not matter."""
+        rows = [f"{entry.name}\0{entry.digest}" for entry in self.library.entries()]
+        return hashlib.blake2b(
+            "\n".join(rows).encode("utf-8", "replace"), digest_size=12
+        ).hexdigest()
 
     def cached(self, key: tuple, compute: Callable[[], Any]) -> Any:
         """Return the value for a key, computing it on first use; only a few per kind are kept.

@@ -3,6 +3,10 @@
 All windows share one queue: a few jobs run at a time, a few more wait, and further jobs are
 rejected. A waiting job that is stopped leaves the queue immediately; a running job ends at its next
 step.
+
+A job with a key is not started twice: whoever asks for the same key gets the job that runs, waits
+or has already ended with a result. Background jobs run one at a time and in order, so that they
+never occupy all threads.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ class JobStatus(BaseModel, Generic[Result]):
     state: JobState
     error: str
     result: Result | None
+    view: str  # address in the page that shows the result, such as "library?show=clusters"
 
 
 class JobStopped(Exception):
@@ -54,8 +59,16 @@ class Job(Generic[Result]):
     state: JobState = "running"
     error: str = ""
     result: Result | None = None
+    view: str = ""
+    key: tuple = ()
+    background: bool = False
     _stop: threading.Event = field(default_factory=threading.Event, repr=False)
     _ended: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    @property
+    def usable(self) -> bool:
+        """True if the job has a result, or will have one."""
+        return self.state == "done" or (self.state == "running" and not self._stop.is_set())
 
     def advance(self, steps: int = 1) -> None:
         """Report `steps` more completed steps; raise `JobStopped` if asked to stop."""
@@ -106,6 +119,12 @@ class Jobs:
     >>> job = jobs.start("counting", lambda job: job.advance(3) or "three")
     >>> jobs.wait(job.id).result
     'three'
+
+    The same key starts no second job:
+
+    >>> first = jobs.start("counting", lambda job: 3, key=("count", 3))
+    >>> jobs.start("counting", lambda job: 3, key=("count", 3)) is first
+    True
     """
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
@@ -114,25 +133,58 @@ class Jobs:
         self._jobs: dict[int, Job] = {}
         self._waiting: deque[tuple[Job, Callable[[Job], Any]]] = deque()
         self._threads: set[threading.Thread] = set()
+        self._in_background = 0  # background jobs that run
         self._lock = threading.Lock()
 
     def start(
-        self, title: str, work: Callable[[Job[Result]], Result], *, total: int | None = None
+        self,
+        title: str,
+        work: Callable[[Job[Result]], Result],
+        *,
+        total: int | None = None,
+        key: tuple = (),
+        background: bool = False,
+        view: str = "",
     ) -> Job[Result]:
         """Run `work` in a thread when its turn comes; its result must be JSON-serializable.
+
+        Parameters
+        ----------
+        title : str
+        work : callable
+        total : int, optional
+            Number of steps.
+        key : tuple
+            Identity of the computation: its kind, then everything that its result depends on. A job
+            with this key that has not failed or been stopped is returned instead of a new one.
+        background : bool
+            Nobody waits for the result. Of these jobs only one runs at a time. A job of the same
+            kind with another key is outdated and is stopped, and one that the user has stopped is
+            not started again.
+        view : str
+            Address in the page that shows the result.
 
         Raises
         ------
         InvalidInput
             If too many jobs are running and waiting.
         """
+        if background:
+            self._stop_outdated(key)
         with self._lock:
+            same = [past for past in self._jobs.values() if key and past.key == key]
+            if same and (background or same[-1].usable):
+                if not background and any(job is same[-1] for job, _ in self._waiting):
+                    same[-1].background = False  # somebody waits for it now
+                return same[-1]
             running = sum(job.state == "running" for job in self._jobs.values())
             if running >= MOST:
                 raise InvalidInput(
                     f"{running} jobs are running or waiting; wait for one to finish, or stop one"
                 )
-            job: Job[Result] = Job(next(self._numbers), title, total=total)
+            job: Job[Result] = Job(
+                next(self._numbers), title, total=total, view=view, key=key, background=background
+            )
             self._jobs[job.id] = job
             self._waiting.append((job, work))
             ended = [number for number, past in self._jobs.items() if past.state != "running"]
@@ -149,12 +201,35 @@ class Jobs:
         """Run waiting jobs until there are none left."""
         while True:
             with self._lock:
-                if not self._waiting:
+                turn = self._next()
+                if turn is None:
                     self._threads.discard(threading.current_thread())
                     return
-                job, work = self._waiting.popleft()
+                self._waiting.remove(turn)
+                job, work = turn
+                self._in_background += job.background
             job.run(work)
+            with self._lock:
+                self._in_background -= job.background
             self._changed()
+
+    def _next(self) -> tuple[Job, Callable[[Job], Any]] | None:
+        """Return the job whose turn it is: background jobs come last, and one at a time."""
+        waiting = sorted(self._waiting, key=lambda entry: entry[0].background)
+        free = not self._in_background
+        return next((entry for entry in waiting if free or not entry[0].background), None)
+
+    def _stop_outdated(self, key: tuple) -> None:
+        """Stop the background job of the same kind that runs or waits for another key."""
+        with self._lock:
+            outdated = [
+                job.id
+                for job in self._jobs.values()
+                if job.state == "running" and job.background
+                and job.key[:1] == key[:1] and job.key != key
+            ]  # fmt: skip
+        for number in outdated:
+            self.stop(number)
 
     def __getitem__(self, number: int) -> Job:
         with self._lock:
@@ -176,9 +251,9 @@ class Jobs:
         return job
 
     def all(self) -> list[JobStatus]:
-        """Return the status of every job that is still remembered."""
+        """Return the status of every job that is still remembered, without their results."""
         with self._lock:
-            return [job.status() for job in self._jobs.values()]
+            return [job.status().model_copy(update={"result": None}) for job in self._jobs.values()]
 
     def wait(self, number: int, timeout: float | None = None) -> JobStatus:
         """Wait until a job ends, or for `timeout` seconds, and return its status."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import threading
 import time
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.files import is_reserved, remove_tree
 from motionloom.formats import MOTION_SUFFIXES
-from motionloom.library import is_companion, writer_lock
+from motionloom.library import find_sources, is_companion, writer_lock
 
 if TYPE_CHECKING:
     from motionloom.library import Library
@@ -194,7 +195,7 @@ class UploadBatch:
         """Import the files; return the report of ``motionloom import --json``, and ``names``."""
         report = library.add(
             self.folder,
-            labels="folder" if by_folder else None,
+            labels=labels_of_folders(self.folder) if by_folder else None,
             workers=1,  # processes forked from a server with threads may hang
             progress=progress,
         )
@@ -267,6 +268,38 @@ class UploadedFile:
             raise _write_error(self._name, error) from None
         self._complete = True
         return self._size
+
+
+def labels_of_folders(folder: Path) -> dict[str, tuple[str, ...]]:
+    """Return labels for the files in a folder: the names of their folders below it.
+
+    A folder that contains all files describes none of them, and a name without a letter is the
+    number of a subject or a date, so neither becomes a label.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("cmu/kick/1.bvh", "cmu/kick/2.bvh", "cmu/007/3.bvh"):
+    ...         file = Path(folder, name)
+    ...         file.parent.mkdir(parents=True, exist_ok=True)
+    ...         file.touch()
+    ...     sorted(labels_of_folders(Path(folder)).values())
+    [('kick',), ('kick',)]
+    """
+    root = Path(os.path.realpath(folder))
+    sources, _ = find_sources([root])
+    folders = {
+        source.path: Path(source.path).relative_to(root).parts[:-1]
+        for source in sources
+        if Path(source.path).is_relative_to(root)
+    }
+    shared = set.intersection(*map(set, folders.values())) if folders else set()
+    labels = {
+        path: tuple(part for part in parts if part not in shared and re.search(r"[^\W\d_]", part))
+        for path, parts in folders.items()
+    }
+    return {path: given for path, given in labels.items() if given}
 
 
 def checked_name(name: str) -> PurePosixPath:

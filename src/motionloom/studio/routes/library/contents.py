@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from motionloom.library import Cluster
 from motionloom.library.settings import ClusterSettings
 from motionloom.settings import motion_choice
 from motionloom.studio.requests import Name, RequestModel, Served
+from motionloom.studio.routes.library.words import describing
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
 
@@ -150,7 +152,7 @@ def samples(state: State) -> JobStatus[AddedCount]:
             state.notify("motions")
         return {"added": count}
 
-    return state.jobs.start("adding samples", work, total=len(SAMPLES)).status()
+    return state.jobs.start("adding samples", work, total=len(SAMPLES), view="library").status()
 
 
 class Renaming(BaseModel):
@@ -243,27 +245,71 @@ class ClusterRequest(RequestModel):
 
 @router.post("/clusters")
 def clusters(request: ClusterRequest, state: State) -> JobStatus[list[Cluster]]:
-    """Start a job that groups takes into clusters; its result has the clusters, largest first."""
+    """Start a job that groups takes into clusters; its result has the clusters, largest first.
+
+    The same takes and settings give the job that was started before.
+    """
+    state.library.select(**motion_choice(request.settings))  # raises immediately, not in the job
+    return _grouping(state, request.settings).status()
+
+
+def _grouping(
+    state: AppState, settings: ClusterSettings, *, background: bool = False
+) -> Job[list[Cluster]]:
     library = state.library
-    library.select(**motion_choice(request.settings))  # raises immediately, not within the job
 
     def work(job: Job) -> list[Cluster]:
-        groups = library.clusters(request.settings, workers=1, progress=job.advance)
+        groups = library.clusters(settings, workers=1, progress=job.advance)
         return [
             replace(cluster, seconds=round(cluster.seconds, 2), spread=round(cluster.spread, 3))
             for cluster in groups
         ]
 
-    return state.jobs.start("grouping takes into clusters", work, total=3 * len(library)).status()
+    # Labels matter only if they choose the takes.
+    chosen = library.store.digest() if settings.label else ""
+    return state.jobs.start(
+        "grouping takes into clusters",
+        work,
+        total=3 * len(library),
+        key=("clusters", state.motions_key(), chosen, json.dumps(settings.to_json(), default=str)),
+        background=background,
+        view="library?show=clusters",
+    )
 
 
 @router.post("/rhythms")
 def rhythms(state: State) -> JobStatus[dict[str, float]]:
     """Start a job that finds rhythmic takes; its result has their tempos in beats per minute."""
+    return _detecting(state).status()
+
+
+def _detecting(state: AppState, *, background: bool = False) -> Job[dict[str, float]]:
     library = state.library
 
     def work(job: Job) -> dict[str, float]:
         tempos = library.beats.tempos(progress=job.advance)
         return {name: round(tempo, 1) for name, tempo in tempos.items() if tempo is not None}
 
-    return state.jobs.start("detecting rhythm", work, total=len(library)).status()
+    return state.jobs.start(
+        "detecting rhythm",
+        work,
+        total=len(library),
+        key=("rhythm", state.motions_key()),
+        background=background,
+    )
+
+
+@router.post("/library/analysis")
+def analysis(request: ClusterRequest, state: State) -> list[JobStatus]:
+    """Start the background jobs that describe, group and time all takes, once for these takes.
+
+    They run one after the other. A job that was stopped is not started again.
+    """
+    if not state.is_open or not len(state.library):
+        return []
+    jobs: list[Job] = [
+        describing(state, background=True),
+        _grouping(state, request.settings, background=True),
+        _detecting(state, background=True),
+    ]
+    return [job.status() for job in jobs]

@@ -32,7 +32,12 @@ router = APIRouter(tags=["motions"])
 _MAX_THUMBNAILS = 64  # per response
 
 MotionNames = Annotated[
-    list[str], Query(min_length=1, max_length=_MAX_THUMBNAILS, description="Names of motions")
+    list[str],
+    Query(
+        min_length=1,
+        max_length=_MAX_THUMBNAILS,
+        description="Motions or segments, NAME or NAME:START-END",
+    ),
 ]
 
 
@@ -173,7 +178,8 @@ def thumbnails(names: MotionNames, state: State) -> Response:
     places = {}
     for index, name in enumerate(names):
         try:
-            small = thumbnail(state.library[name])
+            library = state.library
+            small = thumbnail(library[name] if name in library else library.clip(name))
         except MotionloomError as error:
             rows.append({"name": name, "error": str(error)})
             continue

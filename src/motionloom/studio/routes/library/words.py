@@ -92,12 +92,19 @@ def prepare(state: State) -> Description:
     frames = sum(entry.frames for entry in state.library.entries())
     if frames < _QUICK_FRAMES or "words" in state.cached(("prepared",), set):
         return Description(job=None)
+    return Description(job=describing(state).status())
+
+
+def describing(state: AppState, *, background: bool = False) -> Job[None]:
+    """Start a job that captions and indexes all motions, unless that was already started."""
 
     def work(job: Job) -> None:
         described(state, job)
 
-    job = state.jobs.start("describing motions", work, total=len(state.library))
-    return Description(job=job.status())
+    return state.jobs.start(
+        "describing motions", work, total=len(state.library),
+        key=("words", state.motions_key()), background=background,
+    )  # fmt: skip
 
 
 @router.post("/find")

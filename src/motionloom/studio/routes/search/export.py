@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter
 from fastapi.responses import Response, StreamingResponse
@@ -16,11 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from motionloom import __version__
 from motionloom.errors import InvalidInput
-from motionloom.files import file_stem
+from motionloom.files import file_stem, unique_stem
+from motionloom.formats.presets import convert
 from motionloom.library import Match
+from motionloom.motion import Motion
 from motionloom.studio.responses import FileFormat, ResultId
 from motionloom.studio.routes.search.queries import FamilyRequest, SearchRequest
-from motionloom.studio.state.app_state import State
+from motionloom.studio.routes.stage.characters import character_of
+from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ router = APIRouter(tags=["export"])
 
 LIST = "matches.json"
 _MAX_FRAMES = 400_000  # per zip archive
+_MOST_CLIPS = 5000
 _IN_MEMORY = 16 << 20  # bytes; larger archives are spooled to disk
 _CHUNK = 1 << 18
 
@@ -46,13 +50,28 @@ class ExportClip(BaseModel):
     label: str | None = None
 
 
+Naming = Literal["numbered", "take", "label"]
+
+
 class ExportRequest(BaseModel):
-    """Segments to export, and the search that found them."""
+    """Segments to export, how their files are written, and the search that found them."""
 
     model_config = ConfigDict(extra="forbid")
-    clips: list[ExportClip] = Field(min_length=1, max_length=1000)
+    clips: list[ExportClip] = Field(min_length=1, max_length=_MOST_CLIPS)
     format: FileFormat = "bvh"
     unit: str = "m"
+    padding: float = Field(0.0, ge=0.0, le=60.0, description="Seconds before and after a segment.")
+    naming: Naming = Field(
+        "numbered",
+        description="File names: 001_TAKE_START-END, TAKE_START-END or LABEL_001.",
+    )
+    fps: float | None = Field(None, ge=1.0, le=480.0, description="Resample to this frame rate.")
+    root: Literal["bone", "in-place"] | None = Field(
+        None, description="Put the travel over the floor into a root bone, or remove it."
+    )
+    character: str | None = Field(
+        None, max_length=64, description="Id of an uploaded character to retarget onto."
+    )
     search: SearchRequest | None = None
     family: FamilyRequest | None = None
 
@@ -65,10 +84,10 @@ class ExportRequest(BaseModel):
 @router.post("/export", response_class=StreamingResponse)
 def export(request: ExportRequest, state: State) -> StreamingResponse:
     """Return a zip archive with one numbered file per segment and a ``matches.json``."""
-    _check(request, state.library)
+    own = _checked(request, state)
     archive: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (read later)
     try:
-        _write(archive, request, state.library)
+        _write(archive, request, state.library, own)
     except BaseException:
         archive.close()
         raise
@@ -88,11 +107,11 @@ def export(request: ExportRequest, state: State) -> StreamingResponse:
 def export_job(request: ExportRequest, state: State) -> JobStatus[ResultId]:
     """Start a job that packs the archive; its result has the ``id`` for downloading it."""
     library = state.library
-    _check(request, library)
+    own = _checked(request, state)
 
     def work(job: Job) -> ResultId:
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as archive:
-            _write(archive, request, library, job.advance)
+            _write(archive, request, library, own, job.advance)
             archive.seek(0)
             content = archive.read()
         key = secrets.token_urlsafe(9)
@@ -112,8 +131,12 @@ def packed(id: str, state: State) -> Response:
     return Response(state.cached(("export", id), missing), media_type="application/zip")
 
 
-def _check(request: ExportRequest, library: Library) -> None:
-    """Raise an error if a segment does not exist or there are too many frames."""
+def _checked(request: ExportRequest, state: AppState) -> Motion | None:
+    """Return the character to retarget onto.
+
+    Raise an error if a segment or the character does not exist, or there are too many frames.
+    """
+    library = state.library
     total = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
     if total > _MAX_FRAMES:
         raise InvalidInput(f"a zip archive may have at most {_MAX_FRAMES:,} frames; got {total:,}")
@@ -124,14 +147,17 @@ def _check(request: ExportRequest, library: Library) -> None:
                 f"{clip.motion}: the range must be within the motion's {frames} frames; "
                 f"got {clip.start_frame} to {clip.end_frame}"
             )
+    return None if request.character is None else character_of(state, request.character).motion
 
 
 def _write(
     file: IO[bytes],
     request: ExportRequest,
     library: Library,
+    character: Motion | None,
     progress: Callable[[], None] = lambda: None,
 ) -> None:
+    taken: set[str] = set()
     rows: list[dict[str, Any]] = []
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -139,14 +165,29 @@ def _write(
     ):
         for rank, clip in enumerate(request.clips, start=1):
             take = library[clip.motion]
-            match = Match(clip.motion, clip.start_frame, clip.end_frame, 0.0, 0.0, 0.0)
-            name = f"{match.file_name(rank)}.{request.format}"
-            written = take[clip.start_frame : clip.end_frame].save(Path(folder) / name)
+            pad = round(request.padding * take.fps)
+            start = max(clip.start_frame - pad, 0)
+            end = min(clip.end_frame + pad, len(take))
+            part = convert(take[start:end], onto=character, fps=request.fps, root=request.root)
+            assert isinstance(part, Motion)  # markers are not in a library
+            name = f"{_file_name(request.naming, clip, rank, taken)}.{request.format}"
+            written = part.save(Path(folder) / name)
             archive.write(written, name)
             Path(written).unlink()
-            rows.append({"file": name, **clip.model_dump(), "fps": take.fps})
+            row = {**clip.model_dump(), "start_frame": start, "end_frame": end, "fps": take.fps}
+            rows.append({"file": name, **row})
             progress()
         archive.writestr(LIST, json.dumps(_provenance(request, rows, library), indent=2))
+
+
+def _file_name(naming: Naming, clip: ExportClip, rank: int, taken: set[str]) -> str:
+    """Return the name of a file without its suffix; names in `taken` are numbered."""
+    if naming == "label":
+        return f"{file_stem(clip.label or clip.motion)}_{rank:03d}"
+    if naming == "take":
+        place = f"{clip.motion}_{clip.start_frame}-{clip.end_frame}"
+        return unique_stem(place, taken)
+    return Match(clip.motion, clip.start_frame, clip.end_frame, 0.0, 0.0, 0.0).file_name(rank)
 
 
 def _provenance(
