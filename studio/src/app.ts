@@ -40,7 +40,6 @@ const OF_A_QUERY = new Set(["search", "family", "grid"]);
 @customElement("loom-app")
 export class App extends LitElement {
   @state() private ready = false;
-  @state() private disconnected = false;
   @state() private loaded = false; // the open library is known
   @state() private settings = false; // the fields of all settings are known
   readonly studio = new Studio();
@@ -94,11 +93,8 @@ export class App extends LitElement {
   protected firstUpdated(): void {
     applyTheme();
     const again = () => this.requestUpdate();
-    for (const name of ["route", "library", "notice", "take", "selection", "tour"])
-      this.studio.addEventListener(name, again);
-    this.studio.addEventListener("disconnected", () => (this.disconnected = true));
-    this.studio.addEventListener("connected", () => (this.disconnected = false));
-    this.studio.addEventListener("library", () => {
+    this.studio.watch(["visits", "library", "notice", "shown", "selection", "tour", "connection"], again);
+    this.studio.watch(["library"], () => {
       this.loaded = true;
       if (this.studio.library.name && !this.starting && tourIsNew()) this.studio.showTour(true);
     });
@@ -112,8 +108,11 @@ export class App extends LitElement {
       ),
     );
     const painted = () => requestAnimationFrame(() => setTimeout(() => stage.start()));
-    this.studio.addEventListener("library", painted, { once: true });
-    this.studio.addEventListener("disconnected", painted, { once: true }); // show an empty stage at least
+    const first = this.studio.watch(["library", "connection"], () => {
+      if (!this.loaded && this.studio.state.connection !== "lost") return; // show an empty stage at least
+      first();
+      painted();
+    });
     listenToKeys(this.studio);
     addEventListener("resize", this.size);
     window.studio = this.studio; // for the console and the tests
@@ -174,11 +173,12 @@ export class App extends LitElement {
 
   private notice() {
     const { studio } = this;
-    if (!studio.notice) return "";
+    const { text, undo } = studio.state.notice;
+    if (!text) return "";
     const keep = () => studio.keepNotice();
-    return html`<div class="notice ${studio.noticeUndo ? "done" : ""}" role=${studio.noticeUndo ? "status" : "alert"}
-      @pointerenter=${keep} @focusin=${keep}>${studio.notice}
-      ${studio.noticeUndo ? html`<button id="undo-notice" title="Ctrl+Z" @click=${() => void studio.undo()}>Undo</button>` : ""}
+    return html`<div class="notice ${undo ? "done" : ""}" role=${undo ? "status" : "alert"}
+      @pointerenter=${keep} @focusin=${keep}>${text}
+      ${undo ? html`<button id="undo-notice" title="Ctrl+Z" @click=${() => void studio.undo()}>Undo</button>` : ""}
       <button @click=${() => studio.notify("")}>close</button></div>`;
   }
 
@@ -202,7 +202,7 @@ export class App extends LitElement {
       <header><h1>motionloom</h1>
         ${starting ? "" : html`<nav aria-label="Views">${TABS.map((one) => html`<a href=${this.tabLink(one.views)} title=${one.does} aria-current=${one === tab ? (one.views[0] === this.view ? "page" : "true") : "false"}>${one.title}</a>`)}</nav>`}
         ${ready ? html`<loom-jobs .studio=${this.studio}></loom-jobs>` : ""}
-        <span class="state ${this.disconnected ? "disconnected" : "faint"}" role="status">${this.disconnected ? "Connection to the server lost; reconnecting…" : ""}</span>
+        <span class="state ${this.studio.state.connection === "lost" ? "disconnected" : "faint"}" role="status">${this.studio.state.connection === "lost" ? "Connection to the server lost; reconnecting…" : ""}</span>
         ${ready && name ? html`<loom-library-menu .studio=${this.studio} .name=${name}></loom-library-menu>` : ""}</header>
       ${starting && ready ? html`<loom-start .studio=${this.studio}></loom-start>` : ""}
       <aside ?inert=${starting}>${tab.views.length > 1 && !starting ? html`<nav aria-label=${tab.title}>${tab.views.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>` : ""}
@@ -216,6 +216,6 @@ export class App extends LitElement {
         @resize=${(event: CustomEvent<number | null>) => this.resized("timeline", event)}></loom-splitter>
       <footer ?inert=${starting}>${ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>
       ${starting ? this.notice() : ""}
-      ${ready && this.studio.tourOpen && !starting ? html`<loom-tour .studio=${this.studio}></loom-tour>` : ""}`;
+      ${ready && this.studio.state.tour && !starting ? html`<loom-tour .studio=${this.studio}></loom-tour>` : ""}`;
   }
 }

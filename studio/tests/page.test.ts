@@ -54,18 +54,18 @@ describe("notices", () => {
   it("go away after a time to read them", () => {
     const one = studio();
     one.notify(new Error("no such take"));
-    expect(one.notice).toBe("no such take");
+    expect(one.state.notice.text).toBe("no such take");
     vi.advanceTimersByTime(5000);
-    expect(one.notice).toBe("no such take");
+    expect(one.state.notice.text).toBe("no such take");
     vi.advanceTimersByTime(5000);
-    expect(one.notice).toBe("");
+    expect(one.state.notice.text).toBe("");
   });
   it("stay while they are read", () => {
     const one = studio();
     one.notify("no such take");
     one.keepNotice();
     vi.advanceTimersByTime(60_000);
-    expect(one.notice).toBe("no such take");
+    expect(one.state.notice.text).toBe("no such take");
   });
 });
 

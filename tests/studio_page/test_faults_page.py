@@ -75,8 +75,7 @@ def test_counts_and_durations_are_said_as_people_say_them(windows, studio_addres
     expect(page.locator("loom-library-view #count")).to_have_text("1 take, 5 s")
     page.evaluate("""() => { const { library } = studio;
         const motions = library.motions.map((row) => ({ ...row, seconds: 31260 }));
-        studio.library = { ...library, motions };
-        studio.dispatchEvent(new Event("library")); }""")
+        studio.set({ library: { ...library, motions } }); }""")
     expect(page.locator("loom-library-view #count")).to_have_text("1 take, 8 h 41 min")
 
 

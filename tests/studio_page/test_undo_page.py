@@ -42,7 +42,7 @@ def test_labels_are_taken_back_by_the_notice_and_by_keys_after_a_restart(own):
     expect(page.locator(".notice")).to_contain_text("Undone: label walk_p0")
     assert library.labels["walk_p0"] == before
     page.keyboard.press("Control+z")
-    page.wait_for_function("() => studio.notice.startsWith('Undone: add')")
+    page.wait_for_function("() => studio.state.notice.text.startsWith('Undone: add')")
 
 
 def test_a_kept_take_and_beats_are_taken_back(own):

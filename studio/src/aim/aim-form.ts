@@ -1,6 +1,6 @@
 // The form for a new parametric motion: examples, parameter, name.
 
-import { LitElement, css, html } from "lit";
+import { css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { fetchMotion, type MotionData } from "../motion/motion";
 import type { CodeLines, ParameterKind } from "../net/types";
@@ -10,7 +10,8 @@ import { pythonLiteral, shellWord } from "../page/command-line";
 import { counted } from "../page/counts";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
-import { parseSegment, segmentText, type Studio } from "../page/studio";
+import { parseSegment, segmentText } from "../page/studio";
+import { StudioElement } from "../page/studio-element";
 import { sharedStyles } from "../page/style";
 import { bodyOf, valuesOf, type Given } from "../settings/fields";
 import "../settings/settings-form";
@@ -32,8 +33,7 @@ const fields = () => settingsFields("parametrize", ["samples"]);
 
 /** Fires "made" with the name of the new parametric motion as `detail`. */
 @customElement("loom-aim-form")
-export class AimForm extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class AimForm extends StudioElement {
   @property() family = ""; // id of a family, from the family view
   /** Takes selected in the library, each used as a whole. */
   @property({ attribute: false, hasChanged: (now: string[], old?: string[]) => now.join() !== old?.join() })
@@ -66,15 +66,9 @@ export class AimForm extends LitElement {
 
   async connectedCallback(): Promise<void> {
     super.connectedCallback();
-    this.studio.stage.addEventListener("frame", this.stageMoved);
-    for (const name of ["selection", "library"]) this.studio.addEventListener(name, this.again);
+    this.listen(this.studio.stage, "frame", this.stageMoved);
+    this.watch(["selection", "library"], this.again);
     await this.studio.attempt(async () => (this.kinds = await getJson("parametric/kinds")));
-  }
-
-  disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.studio.stage.removeEventListener("frame", this.stageMoved);
-    for (const name of ["selection", "library"]) this.studio.removeEventListener(name, this.again);
   }
 
   private shownFrame = -1;

@@ -62,11 +62,12 @@ export class AimView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     this.studio.stage.holdCamera("The camera is fixed, so that the target does not move under the pointer");
-    this.listen("connected", () => {
+    this.watch(["connection"], () => {
+      if (this.studio.state.connection !== "connected") return;
       this.opening = "";
       this.routeChanged(this.studio.route.query);
     });
-    this.listen("artifacts", () => void this.list());
+    this.watch(["artifacts"], () => void this.list());
     void this.list();
   }
 

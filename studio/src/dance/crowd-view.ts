@@ -59,7 +59,7 @@ export class CrowdView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     this.floor = new FloorLines(this.studio.stage);
-    this.listen("reconnected", () => {
+    this.watch(["restored"], () => {
       this.shown = "";
       this.routeChanged(this.query);
     });

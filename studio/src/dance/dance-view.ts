@@ -60,19 +60,20 @@ export class DanceView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.listen("reconnected", () => {
+    this.watch(["restored"], () => {
       this.shown = "";
       this.routeChanged(this.query);
     });
-    this.listen("song", () => this.takeSong());
+    this.watch(["song"], () => this.takeSong());
     this.takeSong();
   }
 
   /** Use a song dropped on the page. */
   private takeSong(): void {
-    const { song } = this.studio;
-    this.studio.song = null;
-    if (song) void this.updateComplete.then(() => this.useSong(song));
+    const { song } = this.studio.state;
+    if (!song) return;
+    this.studio.set({ song: null });
+    void this.updateComplete.then(() => this.useSong(song));
   }
 
   disconnectedCallback(): void {

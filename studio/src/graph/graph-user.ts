@@ -24,8 +24,8 @@ export abstract class GraphUser extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.listen("frame", () => this.walker && this.walking(this.walker), this.studio.stage);
-    this.listen("reconnected", () => {
+    this.listen(this.studio.stage, "frame", () => this.walker && this.walking(this.walker));
+    this.watch(["restored"], () => {
       this.shown = "";
       this.halt();
       this.routeChanged(this.query);

@@ -58,10 +58,10 @@ export class GraphView extends GraphUser {
 
   private async pick(pair: TransitionPair | null): Promise<void> {
     this.picked = pair;
-    if (pair) await this.watch(pair.forward >= 0 ? pair.forward : pair.backward);
+    if (pair) await this.playTransition(pair.forward >= 0 ? pair.forward : pair.backward);
   }
 
-  private async watch(number: number): Promise<void> {
+  private async playTransition(number: number): Promise<void> {
     this.halt();
     await this.work("watch", "", async (signal) => {
       const message = await sendForArrays("graphs/transition", {
@@ -97,7 +97,7 @@ export class GraphView extends GraphUser {
   private act(what: "play" | "remove" | "lock"): void {
     const number = this.picked!.forward >= 0 ? this.picked!.forward : this.picked!.backward;
     const state = this.drawn!.states[this.drawn!.state[number]];
-    if (what === "play") void this.watch(number);
+    if (what === "play") void this.playTransition(number);
     else void this.edit(state === (what === "remove" ? "removed" : "locked") ? "restore" : what, number);
   }
 
@@ -124,7 +124,7 @@ export class GraphView extends GraphUser {
     const state = drawn.states[drawn.state[number]];
     const [from, to] = text.split(/,(?=[^,]*:\d+$)/);
     return html`<span><b>${from}</b> → <b>${to}</b></span><span class="chip ${state}">${state}</span>
-      <span class="row"><button @click=${() => this.watch(number)}>Play</button>
+      <span class="row"><button @click=${() => this.playTransition(number)}>Play</button>
         ${
           state === "removed" || state === "locked"
             ? html`<button class="restore" @click=${() => this.edit("restore", number)}>${state === "locked" ? "Unlock" : "Restore"}</button>`

@@ -1,6 +1,6 @@
 // The movement transition graph: nodes of similar movements, edges with their likelihood.
 
-import { LitElement, css, html, svg } from "lit";
+import { css, html, svg } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { motionFrom, wornQuery } from "../motion/motion";
 import type { MovementEdge, MovementGraphData, MovementNode } from "../net/types";
@@ -8,7 +8,7 @@ import { finished, getJson, send, sendForArrays, type Body, type Job } from "../
 import { shellWord } from "../page/command-line";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
-import type { Studio } from "../page/studio";
+import { StudioElement } from "../page/studio-element";
 import { sharedStyles } from "../page/style";
 import { shortName } from "../search/match-card";
 
@@ -16,8 +16,7 @@ const SIZE = 460;
 const RING = 166;
 
 @customElement("loom-movement-graph")
-export class MovementGraph extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class MovementGraph extends StudioElement {
   @property() name = "";
   @state() private saved: string[] = [];
   @state() private graph: MovementGraphData | null = null;
@@ -52,12 +51,7 @@ export class MovementGraph extends LitElement {
   connectedCallback(): void {
     super.connectedCallback();
     void this.list();
-    this.studio.addEventListener("artifacts", this.again);
-  }
-
-  disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.studio.removeEventListener("artifacts", this.again);
+    this.watch(["artifacts"], this.again);
   }
 
   /** A choreography was saved or edited, here or in another window. */

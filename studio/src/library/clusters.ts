@@ -1,12 +1,12 @@
 // Clusters of similar takes, computed by the server, each with a proposed name.
 
-import { LitElement, css, html, nothing } from "lit";
+import { css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { finished, send, type Job } from "../net/api";
 import type { Cluster } from "../net/types";
 import { counted, durationText } from "../page/counts";
 import "../page/progress-line";
-import type { Studio } from "../page/studio";
+import { StudioElement } from "../page/studio-element";
 import { sharedStyles } from "../page/style";
 import { color, reducedMotion } from "../page/theme";
 import { MAKES, labelTakes } from "./selection-bar";
@@ -19,8 +19,7 @@ type Fineness = keyof typeof FINENESS;
 
 /** Fires "cluster" with a `Cluster` that was opened. */
 @customElement("loom-clusters")
-export class Clusters extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class Clusters extends StudioElement {
   @property({ attribute: false }) store!: ThumbnailStore;
   @state() private clusters: Cluster[] | null = null;
   @state() private job: Job | null = null;
@@ -46,14 +45,13 @@ export class Clusters extends LitElement {
   connectedCallback(): void {
     super.connectedCallback();
     this.timer = window.setInterval(() => this.draw(), INTERVAL);
-    this.studio.addEventListener("library", this.sort);
+    this.watch(["library"], this.sort);
     this.sort();
   }
 
   disconnectedCallback(): void {
     super.disconnectedCallback();
     clearInterval(this.timer);
-    this.studio.removeEventListener("library", this.sort);
   }
 
   /** Group all takes, unless that was already done. */

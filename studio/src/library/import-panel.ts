@@ -1,11 +1,11 @@
 // Import of dropped or chosen files and folders, with progress and failures.
 
-import { LitElement, css, html, nothing } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { css, html, nothing } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import type { ImportResult } from "../net/types";
 import { finished, send, type Job } from "../net/api";
 import { counted } from "../page/counts";
-import type { Studio } from "../page/studio";
+import { StudioElement } from "../page/studio-element";
 import { sharedStyles } from "../page/style";
 
 const NOTHING: ImportResult = { added: 0, replaced: 0, skipped: 0, failed: [], frames: 0, seconds: 0, names: [] };
@@ -23,8 +23,7 @@ const CHARACTER = /\.(glb|xml|urdf)$/i; // dropped on the stage, it becomes the 
 const SONG = /\.(midi?|kar|wav|mp3|ogg|flac)$/i;
 
 @customElement("loom-import-panel")
-export class ImportPanel extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class ImportPanel extends StudioElement {
   @state() private over = false;
   @state() private state: State | null = null;
   private stopped = false;
@@ -62,9 +61,9 @@ export class ImportPanel extends LitElement {
       const onStage = event.composedPath().some((one) => (one as HTMLElement).tagName === "MAIN");
       void this.dropped(event.dataTransfer!, onStage);
     });
-    this.studio.addEventListener("import", (event) => {
-      const folder = (event as CustomEvent<boolean>).detail;
+    this.answers("import", ({ folder }) => {
       this.renderRoot.querySelector<HTMLInputElement>(folder ? "#folder" : "#files")!.click();
+      return true;
     });
   }
 

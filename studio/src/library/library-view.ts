@@ -72,10 +72,10 @@ export class LibraryView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.listen("selection", () => this.storeSegment());
-    this.listen("motions", () => this.store.clear());
-    this.listen("picked", () => this.requestUpdate());
-    this.listen("characters", () => this.requestUpdate(), this.studio.stage);
+    this.watch(["selection"], () => this.storeSegment());
+    this.watch(["frames"], () => this.store.clear());
+    this.watch(["picked"]);
+    this.listen(this.studio.stage, "characters", () => this.requestUpdate());
   }
 
   protected routeChanged(query: Record<string, string>): void {

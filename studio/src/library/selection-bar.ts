@@ -1,10 +1,11 @@
 // Actions for selected takes: label, rename, delete, download, and use them in other views.
 
-import { LitElement, css, html, nothing } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { css, html, nothing } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { downloadZip, send } from "../net/api";
 import { counted } from "../page/counts";
 import type { Studio } from "../page/studio";
+import { StudioElement } from "../page/studio-element";
 import { sharedStyles } from "../page/style";
 import { FORMATS, type FileFormat } from "../search/export-bar";
 
@@ -41,8 +42,7 @@ export const MAKES = [
 ];
 
 @customElement("loom-selection-bar")
-export class SelectionBar extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class SelectionBar extends StudioElement {
   @state() private form: "label" | "rename" | "" = "";
   @state() private busy = "";
 
@@ -58,16 +58,11 @@ export class SelectionBar extends LitElement {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.studio.addEventListener("picked", this.again);
+    this.watch(["picked"], () => {
+      this.form = "";
+      this.requestUpdate();
+    });
   }
-  disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.studio.removeEventListener("picked", this.again);
-  }
-  private readonly again = () => {
-    this.form = "";
-    this.requestUpdate();
-  };
 
   private get names(): string[] {
     return [...this.studio.picked]; // for a cluster, most typical first
@@ -123,7 +118,7 @@ export class SelectionBar extends LitElement {
     if (!format) return;
     const frames = new Map(this.studio.library.motions.map((row) => [row.name, row.frames]));
     const clips = this.names.map((motion) => ({ motion, start_frame: 0, end_frame: frames.get(motion) ?? 1 }));
-    const name = `${(this.studio.pickedName || "takes").replace(/[^\w.-]+/g, "_")}.zip`;
+    const name = `${(this.studio.state.picked.name || "takes").replace(/[^\w.-]+/g, "_")}.zip`;
     void this.attempt("packing", () =>
       downloadZip(name, { clips, format, unit: "m" }, (job) => {
         if (job) this.busy = `packing ${job.done} of ${job.total ?? clips.length}`;
@@ -145,7 +140,7 @@ export class SelectionBar extends LitElement {
       ${
         this.form
           ? html`<form @submit=${this.submit}><input aria-label=${asked} placeholder=${asked}
-          .value=${this.form === "rename" ? names[0] : this.studio.pickedName} /><button class="main">${this.form === "rename" ? "Rename" : "Label"}</button></form>`
+          .value=${this.form === "rename" ? names[0] : this.studio.state.picked.name} /><button class="main">${this.form === "rename" ? "Rename" : "Label"}</button></form>`
           : nothing
       }
       <div class="row"><span class="faint">Use these takes</span>

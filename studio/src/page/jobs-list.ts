@@ -1,10 +1,10 @@
 // All jobs of the server, from every window, with progress and stop buttons.
 
-import { LitElement, css, html, nothing } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { css, html, nothing } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { getJson, send, type Answer } from "../net/api";
 import { counted } from "./counts";
-import type { Studio } from "./studio";
+import { StudioElement } from "./studio-element";
 import { sharedStyles } from "./style";
 
 type Job = Answer<"get", "jobs">[number];
@@ -13,8 +13,7 @@ const SHOWN = 12; // jobs that have ended
 const ENDS: Record<string, string> = { done: "done", failed: "failed", stopped: "stopped" };
 
 @customElement("loom-jobs")
-export class JobsList extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class JobsList extends StudioElement {
   @state() private jobs: Job[] = [];
   private timer = 0;
 
@@ -38,16 +37,8 @@ export class JobsList extends LitElement {
 
   connectedCallback(): void {
     super.connectedCallback();
-    for (const name of ["jobs", "connected"]) this.studio.addEventListener(name, () => void this.look());
-    this.studio.addEventListener("escape", (event) => {
-      const open = this.renderRoot.querySelector("details[open]");
-      if (!open) return;
-      open.removeAttribute("open");
-      event.preventDefault();
-    });
-    addEventListener("pointerdown", (event) => {
-      if (!event.composedPath().includes(this)) this.renderRoot.querySelector("details[open]")?.removeAttribute("open");
-    });
+    this.watch(["jobs", "connection"], () => void this.look());
+    this.closeMenusOutside();
     void this.look();
   }
 
@@ -78,7 +69,7 @@ export class JobsList extends LitElement {
     const { jobs, running } = this;
     if (!jobs.length) return nothing;
     const ended = jobs.filter((job) => job.state !== "running").slice(-SHOWN);
-    return html`<details><summary class=${running.length ? "busy" : ""} id="jobs">${running.length ? `${counted(running.length, "job")}…` : "Jobs"}</summary>
+    return html`<details class="menu"><summary class=${running.length ? "busy" : ""} id="jobs">${running.length ? `${counted(running.length, "job")}…` : "Jobs"}</summary>
       <ul aria-label="Jobs">${[...running, ...ended.reverse()].map((job) => this.job(job))}</ul></details>`;
   }
 }

@@ -1,16 +1,15 @@
 // Menu of the library: recent libraries, the start page, the tour, keyboard shortcuts.
 
-import { LitElement, css, html, nothing } from "lit";
+import { css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { getJson, type Answer } from "../net/api";
-import type { Studio } from "./studio";
+import { StudioElement } from "./studio-element";
 import { sharedStyles } from "./style";
 
 const SHOWN = 6;
 
 @customElement("loom-library-menu")
-export class LibraryMenu extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class LibraryMenu extends StudioElement {
   @property() name = "";
   @state() private known: Answer<"get", "libraries"> | null = null;
   @query("details") private menu!: HTMLDetailsElement;
@@ -22,10 +21,10 @@ export class LibraryMenu extends LitElement {
     summary { list-style: none; cursor: pointer; padding: 3px 9px; border-radius: 5px; border: 1px solid var(--line); max-width: 24ch; overflow: hidden; text-overflow: ellipsis; }
     summary::after { content: " ▾"; color: var(--faint); }
     summary:hover { border-color: var(--accent); }
-    .menu { position: absolute; right: 0; top: 32px; z-index: 30; min-width: 220px; max-width: min(340px, 90vw); display: grid; gap: 2px; padding: 6px;
+    .entries { position: absolute; right: 0; top: 32px; z-index: 30; min-width: 220px; max-width: min(340px, 90vw); display: grid; gap: 2px; padding: 6px;
       background: var(--raised); border: 1px solid var(--line); border-radius: 7px; box-shadow: 0 10px 30px #0007; }
-    .menu button { text-align: left; border: 0; overflow: hidden; text-overflow: ellipsis; }
-    .menu button:hover, .menu button:focus-visible { background: var(--chip); }
+    .entries button { text-align: left; border: 0; overflow: hidden; text-overflow: ellipsis; }
+    .entries button:hover, .entries button:focus-visible { background: var(--chip); }
     h3 { font-size: 12px; margin: 4px 9px 2px; font-weight: 400; }
     hr { width: 100%; border: 0; border-top: 1px solid var(--line); margin: 3px 0; }
   `,
@@ -33,15 +32,7 @@ export class LibraryMenu extends LitElement {
 
   connectedCallback(): void {
     super.connectedCallback();
-    addEventListener("pointerdown", (event) => {
-      if (!event.composedPath().includes(this)) this.menu.open = false;
-    });
-    this.studio.addEventListener("escape", (event) => {
-      if (!this.menu.open) return;
-      this.menu.open = false;
-      this.renderRoot.querySelector("summary")!.focus();
-      event.preventDefault();
-    });
+    this.closeMenusOutside();
   }
 
   private readonly toggled = (): void => {
@@ -63,8 +54,8 @@ export class LibraryMenu extends LitElement {
   }
 
   render() {
-    return html`<details @toggle=${this.toggled}><summary id="library" aria-label="Library ${this.name}: menu">${this.name}</summary>
-      <div class="menu">${this.others()}
+    return html`<details class="menu" @toggle=${this.toggled}><summary id="library" aria-label="Library ${this.name}: menu">${this.name}</summary>
+      <div class="entries">${this.others()}
         ${this.known?.allowed ? html`<button id="open-another" @click=${() => this.act(() => this.studio.go("start"))}>Open or create another…</button><hr />` : nothing}
         <button id="show-tour" @click=${() => this.act(() => this.studio.showTour(true))}>Tour of the studio</button>
         <button id="show-keys" @click=${() => this.act(() => this.studio.showHelp(true))}>Keyboard shortcuts</button></div></details>`;

@@ -123,7 +123,7 @@ export const SHORTCUTS: Shortcut[] = [
     act: (studio, event) => void (event.shiftKey ? studio.redo() : studio.undo()),
   },
   { keys: ["ctrl+y"], shown: "", does: "", act: (studio) => void studio.redo() },
-  { keys: ["?"], shown: "?", does: "show these shortcuts", act: (studio) => studio.showHelp(!studio.helpOpen) },
+  { keys: ["?"], shown: "?", does: "show these shortcuts", act: (studio) => studio.showHelp(!studio.state.help) },
 ];
 
 /** Cards keep the focus when they are clicked, for the arrow keys; Space also plays there. */

@@ -1,17 +1,16 @@
 // The start page: recent libraries, libraries in the folder, a new one, samples. Requests never contain a path.
 
-import { LitElement, css, html, nothing } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { css, html, nothing } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { getJson, type Answer } from "../net/api";
-import type { Studio } from "./studio";
+import { StudioElement } from "./studio-element";
 import { sharedStyles } from "./style";
 
 type Libraries = Answer<"get", "libraries">;
 type Known = Libraries["libraries"][number];
 
 @customElement("loom-start")
-export class StartPage extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class StartPage extends StudioElement {
   @state() private known: Libraries | null = null;
   @state() private busy = "";
 
@@ -32,14 +31,8 @@ export class StartPage extends LitElement {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.studio.addEventListener("library", this.look);
-    this.studio.addEventListener("reconnected", this.look);
+    this.watch(["library", "restored"], this.look);
     void this.look();
-  }
-  disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.studio.removeEventListener("library", this.look);
-    this.studio.removeEventListener("reconnected", this.look);
   }
 
   private readonly look = async (): Promise<void> => {

@@ -9,6 +9,7 @@ import { TurnEnded } from "../net/turns";
 import { OwnCharacter } from "../stage/own-character";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
 import { address, replaceRoute, readRoute, pushRoute, type Route } from "./route";
+import { Requests, Store } from "./store";
 import { segmentSubject, type Subject } from "./subject-bar";
 
 export type LibraryRows = Answer<"get", "library">;
@@ -28,36 +29,76 @@ declare global {
   }
 }
 
-/** Fires "library" (rows have changed), "motions" (frames may have changed), "artifacts" (saved parametric motions or
- * choreographies), "jobs" (one has begun or ended), "route", "take", "selection", "notice", "help", "tour", "import" (open the file dialog), "song" (dropped),
- * "escape" and "undo" (cancelable), "picked" (takes that are selected together), "disconnected", "connected", and "reconnected" after a lost connection. */
-export class Studio extends EventTarget {
+/** State that parts of the page watch. */
+export interface PageState {
+  /** The open library, with its rows. */
+  library: LibraryRows;
+  /** The view, and its state in the address. */
+  route: Route;
+  /** Grows when the user goes to an address; not when a view stores its state there. */
+  visits: number;
+  /** What the stage shows: a take that is on the timeline, or a subject that a view has made. */
+  shown: Shown;
+  selection: Segment | null;
+  /** Takes that are selected together. */
+  picked: Picked;
+  notice: Notice;
+  /** Whether the list of keyboard shortcuts is open. */
+  help: boolean;
+  /** Whether the tour is shown. */
+  tour: boolean;
+  connection: "connecting" | "connected" | "lost";
+  /** A song that was dropped on the page, until the dance view takes it. */
+  song: File | null;
+  /** Numbers that grow when something on the server may have changed: frames of takes, saved artifacts, jobs, and
+   * everything, after the connection was lost. */
+  frames: number;
+  artifacts: number;
+  jobs: number;
+  restored: number;
+}
+
+export interface Shown {
+  /** Name of the take on the timeline; null while a synthesized motion is shown. */
+  take: string | null;
+  /** The subject on the stage, unless it is a take. */
+  made: Subject | null;
+}
+
+export interface Picked {
+  names: ReadonlySet<string>;
+  /** A name for these takes, if they are a cluster. */
+  name: string;
+}
+
+export interface Notice {
+  text: string;
+  /** True if it reports a change that can be undone. */
+  undo: boolean;
+}
+
+/** Requests of one part of the page to another, with their details. */
+export interface PageRequests {
+  /** Leave a mode, or close what is open. */
+  escape: null;
+  /** Undo the latest change within a view. */
+  undo: null;
+  /** Open the dialog to import files, or a folder. */
+  import: { folder: boolean };
+  /** Show a time on the timeline. */
+  reveal: { time: number };
+}
+
+export class Studio extends Store<PageState> {
   readonly live = new Live();
+  readonly requests = new Requests<PageRequests>();
   /** The user's character, if takes are shown on one. */
   readonly own = new OwnCharacter(this);
   /** Class for motion that is synthesized while it plays; here for use from the console. */
   readonly streamed = StreamedMotion;
   stage!: Stage;
-  library: LibraryRows = { id: "", name: "", path: "", fps: null, motions: [] };
-  route: Route = readRoute();
-  selection: Segment | null = null;
-  notice = "";
-  /** True if the notice reports a change that can be undone. */
-  noticeUndo = false;
-  /** Names of the selected takes, for actions on all of them. */
-  picked: ReadonlySet<string> = new Set();
-  /** A name for these takes, if they are a cluster. */
-  pickedName = "";
   /** When this window changed the library last, milliseconds. */
   changedAt = 0;
-  /** A song that was dropped on the page, for the dance view. */
-  song: File | null = null;
-  /** Name of the take on the timeline; null while synthesized motion is shown. */
-  take: string | null = null;
-  /** Whether the list of keyboard shortcuts is open. */
-  helpOpen = false;
-  /** Whether the tour is shown. */
-  tourOpen = false;
   /** Names of all views in the address. */
   views: ReadonlySet<string> = new Set();
   /** The last route of each view. */
@@ -66,36 +107,66 @@ export class Studio extends EventTarget {
   private lastTake: string | null = null; // the take that was open last
   private noticeTimer = 0;
   private framed = ""; // subject that the camera was framed for
-  private made: Subject | null = null; // subject on the stage, unless it is a take
   private shownBy = ""; // the view that filled the stage
   private handledHash = location.hash;
   private next = "#/library"; // address after another library was opened
-  private wasDisconnected = false;
+
+  constructor() {
+    super({
+      library: { id: "", name: "", path: "", fps: null, motions: [] },
+      route: readRoute(),
+      visits: 0,
+      shown: { take: null, made: null },
+      selection: null,
+      picked: { names: new Set(), name: "" },
+      notice: { text: "", undo: false },
+      help: false,
+      tour: false,
+      connection: "connecting",
+      song: null,
+      frames: 0,
+      artifacts: 0,
+      jobs: 0,
+      restored: 0,
+    });
+  }
+
+  get library(): LibraryRows {
+    return this.state.library;
+  }
+  get route(): Route {
+    return this.state.route;
+  }
+  get selection(): Segment | null {
+    return this.state.selection;
+  }
+  /** Name of the take on the timeline; null while a synthesized motion is shown. */
+  get take(): string | null {
+    return this.state.shown.take;
+  }
+  get picked(): ReadonlySet<string> {
+    return this.state.picked.names;
+  }
 
   async start(): Promise<void> {
     window.addEventListener("hashchange", () => {
-      const { view } = this.route;
-      this.visited.delete(view); // the latest is the last
-      this.visited.set(view, this.route);
-      this.route = readRoute();
+      const before = this.route;
+      this.visited.delete(before.view); // the latest is the last
+      this.visited.set(before.view, before);
       this.handledHash = location.hash;
-      if (this.route.view !== view) this.enter(this.route.view);
-      this.fire("route");
+      const route = readRoute();
+      if (route.view !== before.view) this.enter(route.view);
+      this.set({ route, visits: this.state.visits + 1 });
     });
-    this.live.addEventListener("disconnected", () => {
-      this.wasDisconnected = true;
-      this.fire("disconnected");
-    });
+    this.live.addEventListener("disconnected", () => this.set({ connection: "lost" }));
     this.live.addEventListener("refused", (event) => this.notify((event as CustomEvent<string>).detail));
     this.live.addEventListener("connected", () => {
-      this.fire("connected");
-      if (this.wasDisconnected) {
-        // Anything may have changed in the meantime.
-        void this.refresh();
-        this.fire("artifacts");
-        this.fire("reconnected");
-      }
-      this.wasDisconnected = false;
+      const again = this.state.connection === "lost";
+      this.set({ connection: "connected" });
+      if (!again) return;
+      // Anything may have changed in the meantime.
+      void this.refresh();
+      this.set({ artifacts: this.state.artifacts + 1, restored: this.state.restored + 1 });
     });
     this.live.addEventListener("changed", (event) => this.changed((event as CustomEvent<string>).detail));
     this.live.connect();
@@ -111,8 +182,8 @@ export class Studio extends EventTarget {
   /** The library has been changed, in this window or another. */
   private changed(what: string): void {
     if (what === "library") this.follow();
-    else if (what === "jobs") this.fire("jobs");
-    else if (what === "kept") this.fire("artifacts");
+    else if (what === "jobs") this.set({ jobs: this.state.jobs + 1 });
+    else if (what === "kept") this.set({ artifacts: this.state.artifacts + 1 });
     else void this.refresh(what === "motions");
   }
 
@@ -121,17 +192,18 @@ export class Studio extends EventTarget {
     try {
       const library = await getJson("library");
       if (this.library.id && library.id !== this.library.id) this.follow(); // the server was started with another
-      this.library = library;
-      if (motions) {
-        clearMotionCache();
-        this.fire("motions");
-      }
-      const names = new Set(this.library.motions.map((row) => row.name));
-      if ([...this.picked].some((name) => !names.has(name)))
-        this.pick([...this.picked].filter((one) => names.has(one)));
+      if (motions) clearMotionCache();
+      const names = new Set(library.motions.map((row) => row.name));
       if (this.lastTake !== null && !names.has(this.lastTake)) this.lastTake = null;
+      const picked = [...this.picked];
+      this.set({
+        library,
+        ...(motions && { frames: this.state.frames + 1 }),
+        ...(picked.some((name) => !names.has(name)) && {
+          picked: { names: new Set(picked.filter((one) => names.has(one))), name: "" },
+        }),
+      });
       if (this.take !== null && !names.has(this.take)) this.show([]); // removed or renamed
-      this.fire("library");
     } catch (error) {
       this.notify(error);
     }
@@ -168,22 +240,19 @@ export class Studio extends EventTarget {
   /** Set the labels of a take, here in the page. */
   relabel(name: string, labels: string[]): void {
     const motions = this.library.motions.map((row) => (row.name === name ? { ...row, labels } : row));
-    this.library = { ...this.library, motions };
-    this.fire("library");
+    this.set({ library: { ...this.library, motions } });
   }
 
   /** Select several takes; `name` is a suggested name for them. */
   pick(names: Iterable<string>, name = ""): void {
-    this.picked = new Set(names);
-    this.pickedName = name;
-    this.fire("picked");
+    this.set({ picked: { names: new Set(names), name } });
   }
 
   /** Go to a view, with its state as a query. */
   go(view: string, query: Record<string, string | number | undefined> = {}): void {
     const before = location.hash;
     pushRoute({ view, query });
-    if (location.hash === before) this.fire("route"); // the stage may show something else by now
+    if (location.hash === before) this.set({ visits: this.state.visits + 1 }); // the stage may show something else by now
   }
 
   /** Another view is entered: its predecessor's subject stays on the stage until it shows its own, with its timeline. A
@@ -196,20 +265,20 @@ export class Studio extends EventTarget {
 
   /** Dance to a song that was dropped anywhere on the page. */
   danceTo(song: File): void {
-    this.song = song;
+    this.set({ song });
     this.go("dance", this.route.view === "dance" ? this.route.query : (this.visited.get("dance")?.query ?? {}));
-    this.fire("song");
   }
 
   /** Open the dialog to import files or a folder. */
   openImportDialog(folder: boolean): void {
-    this.dispatchEvent(new CustomEvent("import", { detail: folder }));
+    this.requests.request("import", { folder });
   }
 
-  /** Change the query of the address without an event and without a new entry in the history. */
+  /** Store the state of the open view in its address, without a new entry in the history. */
   replaceQuery(query: Record<string, string | number | undefined>): void {
-    this.route = replaceRoute({ view: this.route.view, query });
+    const route = replaceRoute({ view: this.route.view, query });
     this.handledHash = location.hash;
+    this.set({ route });
   }
 
   /** Show a take on the stage and the timeline, with others overlaid. */
@@ -234,23 +303,21 @@ export class Studio extends EventTarget {
   /** Show motions on the stage; `take` is the take on the timeline, `subject` describes other motions. */
   show(specs: CharacterSpec[], take: string | null = null, subject: Subject | null = null): Character[] {
     this.openings++;
-    this.take = take;
     if (take !== null) this.lastTake = take;
     this.shownBy = this.route.view;
-    this.made = subject;
     const framed = take ?? `${this.route.view}: ${specs.length} characters`;
     const fresh = specs.length > 0 && framed !== this.framed;
     if (specs.length) this.framed = framed;
     const characters = this.stage.show(specs, fresh);
+    this.set({ shown: { take, made: subject } });
     this.loopSelection();
-    this.fire("take");
     return characters;
   }
 
   /** The subject on the stage: the selected segment, the take, or the result of a view; null if the stage is empty. */
   get subject(): Subject | null {
     const { take, selection, lead } = this;
-    if (take === null) return this.made;
+    if (take === null) return this.state.shown.made;
     if (selection?.motion === take) return segmentSubject(selection, this.library.path);
     return lead && segmentSubject({ motion: take, start: 0, end: lead.motion.frames }, this.library.path, true);
   }
@@ -262,9 +329,8 @@ export class Studio extends EventTarget {
   }
 
   select(selection: Segment | null): void {
-    this.selection = selection;
+    this.set({ selection });
     this.loopSelection();
-    this.fire("selection");
   }
 
   /** Set the start or the end of the selected segment to the current frame. */
@@ -280,17 +346,15 @@ export class Studio extends EventTarget {
 
   /** Show a time on the timeline, with a few seconds around it. */
   reveal(time: number): void {
-    this.dispatchEvent(new CustomEvent("reveal", { detail: time }));
+    this.requests.request("reveal", { time });
   }
 
   showTour(shown: boolean): void {
-    this.tourOpen = shown;
-    this.fire("tour");
+    this.set({ tour: shown });
   }
 
   showHelp(shown: boolean): void {
-    this.helpOpen = shown;
-    this.fire("help");
+    this.set({ help: shown });
   }
 
   /** Playback loops within the selected segment once it is inside it. */
@@ -314,12 +378,11 @@ export class Studio extends EventTarget {
 
   /** Show a message or an error, which disappears after some time. An empty message closes it. */
   notify(message: unknown, undo = false): void {
-    this.notice = message instanceof Error ? message.message : String(message);
-    this.noticeUndo = undo;
+    const text = message instanceof Error ? message.message : String(message);
     clearTimeout(this.noticeTimer);
-    const reading = NOTICE_LEAST + NOTICE_PER_LETTER * this.notice.length;
-    if (this.notice) this.noticeTimer = window.setTimeout(() => this.notify(""), reading);
-    this.fire("notice");
+    const reading = NOTICE_LEAST + NOTICE_PER_LETTER * text.length;
+    if (text) this.noticeTimer = window.setTimeout(() => this.notify(""), reading);
+    this.set({ notice: { text, undo } });
   }
 
   /** Report a change of the library, with an undo button. */
@@ -330,7 +393,7 @@ export class Studio extends EventTarget {
 
   /** Undo the latest change of the view, or of the library. */
   async undo(): Promise<void> {
-    if (!this.dispatchEvent(new Event("undo", { cancelable: true }))) return;
+    if (this.requests.request("undo", null)) return;
     await this.exchange("library/undo", "Undone");
   }
 
@@ -355,12 +418,8 @@ export class Studio extends EventTarget {
 
   /** Handle Esc: leave a mode of a view, close a menu, or clear the selection. */
   escape(): void {
-    if (this.helpOpen) this.showHelp(false);
-    else if (this.dispatchEvent(new Event("escape", { cancelable: true }))) this.select(null);
-  }
-
-  private fire(name: string): void {
-    this.dispatchEvent(new Event(name));
+    if (this.state.help) this.showHelp(false);
+    else if (!this.requests.request("escape", null)) this.select(null);
   }
 }
 

@@ -1,7 +1,7 @@
 // The subject on the stage, by name, and its actions: find, label, save, download, copy.
 
-import { LitElement, css, html, nothing } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { css, html, nothing } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { download, finished, getBytes, saveFile, send, type Body } from "../net/api";
 import type { Quality } from "../net/types";
 import { canFilm, canRecord, filmStage, gifOfStage, recordStage, type Progress } from "../stage/recording";
@@ -9,6 +9,7 @@ import type { Stage } from "../stage/stage";
 import { copyText } from "./code-line";
 import { pythonLiteral, shellWord } from "./command-line";
 import { segmentText, type Segment, type Studio } from "./studio";
+import { StudioElement } from "./studio-element";
 import { sharedStyles } from "./style";
 import type { Block, BlockEdits, Score } from "../timeline/block-lane";
 
@@ -62,8 +63,7 @@ function fileName(subject: Subject, suffix: string): string {
 }
 
 @customElement("loom-subject-bar")
-export class SubjectBar extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class SubjectBar extends StudioElement {
   /** The open form. */
   @state() private form: "label" | "keep" | "" = "";
   @state() private busy = "";
@@ -81,9 +81,9 @@ export class SubjectBar extends LitElement {
       padding: 3px 8px; font-size: 12px; color: var(--ink); cursor: pointer; list-style: none; }
     summary:hover { border-color: var(--accent); }
     details { position: relative; }
-    .menu { position: absolute; left: 0; bottom: 28px; display: grid; gap: 2px; padding: 5px; background: var(--raised);
+    .entries { position: absolute; left: 0; bottom: 28px; display: grid; gap: 2px; padding: 5px; background: var(--raised);
       border: 1px solid var(--line); border-radius: 6px; z-index: 3; }
-    .menu button { text-align: left; border: 0; }
+    .entries button { text-align: left; border: 0; }
     form { display: flex; gap: 4px; background: var(--panel); padding: 3px; border-radius: 6px; border: 1px solid var(--line); }
     form input { width: 24ch; font-size: 12px; padding: 2px 6px; }
     @media (max-width: 860px) { b { max-width: 20ch; } }
@@ -97,17 +97,13 @@ export class SubjectBar extends LitElement {
       this.said = "";
       this.requestUpdate();
     };
-    for (const name of ["take", "selection"]) this.studio.addEventListener(name, again);
-    this.studio.addEventListener("library", () => this.requestUpdate()); // keep the message "saved as ...", which belongs to this change
-    addEventListener("pointerdown", (event) => {
-      if (!event.composedPath().includes(this)) this.closeMenus();
-    });
-    this.studio.addEventListener("escape", (event) => {
-      const menus = this.renderRoot.querySelectorAll("details[open]");
-      if (!menus.length && !this.form) return;
-      for (const menu of menus) menu.removeAttribute("open");
+    this.watch(["shown", "selection"], again);
+    this.watch(["library"]); // keep the message "saved as ...", which belongs to this change
+    this.closeMenusOutside();
+    this.answers("escape", () => {
+      const open = this.form !== "";
       this.form = "";
-      event.preventDefault();
+      return open;
     });
   }
 
@@ -116,10 +112,6 @@ export class SubjectBar extends LitElement {
     this.busy = busy;
     await this.studio.attempt(work);
     this.busy = "";
-  }
-
-  private closeMenus(): void {
-    for (const menu of this.renderRoot.querySelectorAll("details[open]")) menu.removeAttribute("open");
   }
 
   private download(subject: Subject, suffix: Suffix): void {
@@ -214,8 +206,8 @@ export class SubjectBar extends LitElement {
   }
 
   private menu(title: string, entries: [string, () => void][]) {
-    return html`<details><summary>${title}</summary>
-      <div class="menu">${entries.map(([name, act]) => html`<button @click=${act}>${name}</button>`)}</div></details>`;
+    return html`<details class="menu"><summary>${title}</summary>
+      <div class="entries">${entries.map(([name, act]) => html`<button @click=${act}>${name}</button>`)}</div></details>`;
   }
 
   render() {

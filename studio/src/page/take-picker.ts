@@ -1,10 +1,10 @@
 // Picker for takes: selected takes, open takes, or any takes found by name or label.
 
-import { LitElement, css, html, nothing, type PropertyValues } from "lit";
+import { css, html, nothing, type PropertyValues } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { counted } from "./counts";
 import { inputValue } from "./form-input";
-import type { Studio } from "./studio";
+import { StudioElement } from "./studio-element";
 import { sharedStyles } from "./style";
 
 const SHOWN = 200; // takes of the list
@@ -12,8 +12,7 @@ const CHIPS = 8;
 
 /** Fires "takes" with `detail: string[]`, the names that are chosen now. */
 @customElement("loom-take-picker")
-export class TakePicker extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class TakePicker extends StudioElement {
   /** Initial names, separated by commas, from the address. */
   @property({ attribute: false }) names = "";
   @property() label = "takes";
@@ -39,20 +38,12 @@ export class TakePicker extends LitElement {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.studio.addEventListener("picked", this.again);
-    this.studio.addEventListener("library", this.again);
-  }
-  disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.studio.removeEventListener("picked", this.again);
-    this.studio.removeEventListener("library", this.again);
+    this.watch(["picked", "library"]);
   }
 
   protected willUpdate(changed: PropertyValues): void {
     if (changed.has("names")) this.value = namesOf(this.names);
   }
-
-  private readonly again = () => this.requestUpdate();
 
   private choose(names: Iterable<string>): void {
     this.value = [...new Set(names)];

@@ -1,10 +1,11 @@
 // Choice of the takes that a job uses: a label, chosen takes, or all of them.
 
-import { LitElement, css, html, nothing } from "lit";
+import { css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { counted } from "./counts";
 import { inputValue } from "./form-input";
 import type { Studio } from "./studio";
+import { StudioElement } from "./studio-element";
 import { sharedStyles } from "./style";
 import { namesOf } from "./take-picker";
 import "./take-picker";
@@ -32,8 +33,7 @@ export function takesToBegin(studio: Studio, query: Record<string, string>): Rec
 
 /** Fires "choose" with `detail: ChosenTakes`. */
 @customElement("loom-takes-choice")
-export class TakesChoice extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class TakesChoice extends StudioElement {
   @property({ attribute: false }) chosen: ChosenTakes = {};
   /** The button for chosen takes, such as "Walk with". */
   @property() verb = "Use";
@@ -52,13 +52,8 @@ export class TakesChoice extends LitElement {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.studio.addEventListener("library", this.again);
+    this.watch(["library"]);
   }
-  disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.studio.removeEventListener("library", this.again);
-  }
-  private readonly again = () => this.requestUpdate();
 
   private choose(detail: ChosenTakes): void {
     this.dispatchEvent(new CustomEvent("choose", { detail }));

@@ -1,8 +1,8 @@
 // The first-run tour: a few steps in a corner of the page. It is shown once and can be closed at any time.
 
-import { LitElement, css, html } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
-import type { Studio } from "./studio";
+import { css, html } from "lit";
+import { customElement, state } from "lit/decorators.js";
+import { StudioElement } from "./studio-element";
 import { sharedStyles } from "./style";
 
 const SEEN = "motionloom.tour"; // in the browser's storage: the tour was shown or closed
@@ -48,8 +48,7 @@ export function tourIsNew(): boolean {
 }
 
 @customElement("loom-tour")
-export class Tour extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class Tour extends StudioElement {
   @state() private at = 0;
   private marked: HTMLElement | null = null;
   private focused: Element | null = null; // had the focus
@@ -67,20 +66,17 @@ export class Tour extends LitElement {
   connectedCallback(): void {
     super.connectedCallback();
     this.focused = document.activeElement;
-    this.studio.addEventListener("escape", this.escaped);
+    this.answers("escape", () => {
+      this.leave();
+      return true;
+    });
     void this.updateComplete.then(() => this.show(0));
   }
   disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.studio.removeEventListener("escape", this.escaped);
     this.mark(null);
     if (this.focused instanceof HTMLElement) this.focused.focus();
   }
-
-  private readonly escaped = (event: Event): void => {
-    event.preventDefault();
-    this.leave();
-  };
 
   private leave(): void {
     localStorage.setItem(SEEN, "seen");

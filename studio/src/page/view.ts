@@ -1,45 +1,28 @@
 // Base class of the views: an element that shows the state in the address.
 
-import { LitElement } from "lit";
 import { property } from "lit/decorators.js";
 import { Turns } from "../net/turns";
-import type { Studio } from "./studio";
+import { StudioElement } from "./studio-element";
 
-export abstract class View extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export abstract class View extends StudioElement {
   /** The view's name in the address. */
   @property({ attribute: false }) viewPath!: string;
   /** Work of this view, which ends when the view is left. */
   protected readonly turns = new Turns();
-  private cleanups: (() => void)[] = [];
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.listen("route", () => {
+    this.watch(["visits"], () => {
       if (this.studio.route.view === this.viewPath) this.routeChanged(this.studio.route.query);
     });
-    this.listen("library", () => this.requestUpdate());
-    this.listen("selection", () => this.requestUpdate());
-    this.listen("change", () => this.wear(), this.studio.own);
-    void this.updateComplete.then(() => this.routeChanged(this.studio.route.query));
+    this.watch(["library", "selection"]);
+    this.listen(this.studio.own, "change", () => this.wear());
+    void this.updateComplete.then(() => this.isConnected && this.routeChanged(this.studio.route.query));
   }
 
   disconnectedCallback(): void {
     super.disconnectedCallback();
-    for (const cleanup of this.cleanups) cleanup();
-    this.cleanups = [];
     this.turns.leave();
-  }
-
-  /** Listen to the studio (or another target) while the view is connected. */
-  protected listen(
-    name: string,
-    handler: (event: Event) => void,
-    target: EventTarget = this.studio,
-    options: AddEventListenerOptions = {},
-  ): void {
-    target.addEventListener(name, handler, options);
-    this.cleanups.push(() => target.removeEventListener(name, handler, options));
   }
 
   private wear(): void {

@@ -59,9 +59,9 @@ export class PlayView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.listen("library", () => this.routeChanged(this.studio.route.query)); // the labels are known
-    this.listen("frame", () => this.updateFigures(), this.studio.stage);
-    this.listen("reconnected", () => {
+    this.watch(["library"], () => this.routeChanged(this.studio.route.query)); // the labels are known
+    this.listen(this.studio.stage, "frame", () => this.updateFigures());
+    this.watch(["restored"], () => {
       this.built = "";
       this.routeChanged(this.studio.route.query);
     });

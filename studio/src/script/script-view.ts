@@ -50,7 +50,7 @@ export class ScriptView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.listen("frame", () => this.follow(), this.studio.stage);
+    this.listen(this.studio.stage, "frame", () => this.follow());
   }
 
   disconnectedCallback(): void {

@@ -53,7 +53,7 @@ export class FamilyView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.listen("library", () => void this.loadMenu());
+    this.watch(["library"], () => void this.loadMenu());
     void this.loadMenu();
   }
 

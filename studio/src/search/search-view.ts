@@ -90,18 +90,16 @@ export class SearchView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     void this.loadMenu();
-    this.listen("library", () => {
+    this.watch(["library"], () => {
       this.openVerdicts();
       this.ready.clear();
       void this.loadMenu();
     });
-    this.listen("change", () => this.requestUpdate(), verdicts);
-    this.listen("undo", (event) => {
-      if (verdicts.changedAt >= this.studio.changedAt && verdicts.undo()) event.preventDefault();
-    });
-    this.listen("selection", () => this.selected());
-    this.listen("reconnected", () => this.ask());
-    this.listen("keydown", (event) => this.key(event as KeyboardEvent), window, { capture: true });
+    this.listen(verdicts, "change", () => this.requestUpdate());
+    this.answers("undo", () => verdicts.changedAt >= this.studio.changedAt && verdicts.undo());
+    this.watch(["selection"], () => this.selected());
+    this.watch(["restored"], () => this.ask());
+    this.listen(window, "keydown", (event) => this.key(event as KeyboardEvent), { capture: true });
   }
 
   disconnectedCallback(): void {

@@ -1,10 +1,10 @@
 // Controls over the stage: display, camera, legend of the characters, help.
 
-import { LitElement, css, html, nothing } from "lit";
-import { customElement, property } from "lit/decorators.js";
+import { css, html, nothing } from "lit";
+import { customElement } from "lit/decorators.js";
 import { isChecked } from "../page/form-input";
 import { SHORTCUTS } from "../page/shortcuts";
-import type { Studio } from "../page/studio";
+import { StudioElement } from "../page/studio-element";
 import { sharedStyles } from "../page/style";
 import type { CameraView } from "./camera-rig";
 import { paneCount, type Split } from "./panes";
@@ -35,9 +35,7 @@ const SPLIT_NAMES: [Split, string][] = [
 const SHOWN = 8; // names in the legend before "and N more"
 
 @customElement("loom-stage-bar")
-export class StageBar extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
-
+export class StageBar extends StudioElement {
   static styles = [
     sharedStyles,
     css`
@@ -55,18 +53,18 @@ export class StageBar extends LitElement {
     summary { list-style: none; padding: 4px 8px; cursor: pointer; color: var(--faint); border-left: 1px solid var(--line); }
     summary.on { color: var(--accent); background: color-mix(in srgb, var(--accent) 11%, transparent); }
     .group:has(details[open]) { overflow: visible; }
-    details .menu { position: absolute; right: 0; top: 28px; background: var(--raised); border: 1px solid var(--line);
+    details .entries { position: absolute; right: 0; top: 28px; background: var(--raised); border: 1px solid var(--line);
       border-radius: 6px; padding: 6px 10px; display: grid; gap: 3px; z-index: 3; }
     details label { display: flex; gap: 6px; align-items: center; white-space: nowrap; }
     .legend { display: grid; gap: 2px; padding-top: 4px; font-size: 12px; text-shadow: 0 1px 3px var(--stage); }
     .legend i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 7px; }
     .empty { position: absolute; inset: 0; display: grid; place-content: center; color: var(--faint); }
     details button { text-align: left; border: 0; background: none; padding: 2px 4px; font-size: 12px; }
-    .group .menu button + button { border: 0; }
+    .group .entries button + button { border: 0; }
     details hr { width: 100%; border: 0; border-top: 1px solid var(--line); margin: 2px 0; }
-    .menu kbd { color: var(--faint); margin-left: 10px; }
-    .menu fieldset { border: 0; padding: 0; margin: 0; display: grid; gap: 3px; }
-    .menu legend { color: var(--faint); padding: 0; }
+    .entries kbd { color: var(--faint); margin-left: 10px; }
+    .entries fieldset { border: 0; padding: 0; margin: 0; display: grid; gap: 3px; }
+    .entries legend { color: var(--faint); padding: 0; }
     .pane { position: absolute; padding: 0 0 6px 10px; display: flex; align-items: end; font-size: 12px; color: var(--faint);
       text-shadow: 0 1px 3px var(--stage); }
     .pane.bottom { padding-bottom: 44px; } /* above the name of the subject */
@@ -84,14 +82,9 @@ export class StageBar extends LitElement {
     super.connectedCallback();
     const again = () => this.requestUpdate();
     for (const kind of ["characters", "display"]) this.studio.stage.addEventListener(kind, again);
-    for (const kind of ["help", "library"]) this.studio.addEventListener(kind, again);
+    this.watch(["help", "library"]);
     this.studio.own.addEventListener("change", again);
-    this.studio.addEventListener("escape", (event) => {
-      const menu = this.renderRoot.querySelector("details[open]");
-      if (!menu) return;
-      menu.removeAttribute("open");
-      event.preventDefault();
-    });
+    this.closeMenusOutside();
   }
 
   private get stage(): Stage {
@@ -115,8 +108,8 @@ export class StageBar extends LitElement {
       this.stage.set({
         trails: on ? [...new Set([...trails, ...roles])] : trails.filter((role) => !roles.includes(role)),
       });
-    return html`<details><summary class=${trails.length ? "on" : ""} title="Trails of joints through the air">Trails</summary>
-      <div class="menu">${TRAILED.map(
+    return html`<details class="menu"><summary class=${trails.length ? "on" : ""} title="Trails of joints through the air">Trails</summary>
+      <div class="entries">${TRAILED.map(
         ([name, roles]) => html`<label><input type="checkbox"
         .checked=${roles.every((role) => trails.includes(role))}
         @change=${(event: Event) => change(roles, isChecked(event))} />${name}</label>`,
@@ -143,8 +136,8 @@ export class StageBar extends LitElement {
     const { stage } = this;
     const { turn, worldViews } = stage.display;
     const what = worldViews ? "the world" : "the character";
-    return html`<details><summary class=${turn ? "on" : ""} title="Front, side, top; stay behind the character">View</summary>
-      <div class="menu">${SIDES.map(
+    return html`<details class="menu"><summary class=${turn ? "on" : ""} title="Front, side, top; stay behind the character">View</summary>
+      <div class="entries">${SIDES.map(
         ([view, name, key]) =>
           html`<button data-view=${view} title="${name} of ${what} (${key})" @click=${() => stage.view(view)}>${name}<kbd>${key}</kbd></button>`,
       )}<hr />
@@ -157,8 +150,8 @@ export class StageBar extends LitElement {
   private splits() {
     const { stage } = this;
     const { split } = stage.display;
-    return html`<details><summary class=${stage.panes.length > 1 ? "on" : ""} title="Several views side by side (V)">Split</summary>
-      <div class="menu"><fieldset><legend>Views (V)</legend>${SPLIT_NAMES.map(
+    return html`<details class="menu"><summary class=${stage.panes.length > 1 ? "on" : ""} title="Several views side by side (V)">Split</summary>
+      <div class="entries"><fieldset><legend>Views (V)</legend>${SPLIT_NAMES.map(
         ([name, text]) => html`<label><input type="radio" name="split" value=${name} .checked=${split === name}
           ?disabled=${name === "each" && paneCount("each", stage.characters.length) < 2}
           @change=${() => stage.set({ split: name })} />${text}</label>`,
@@ -183,7 +176,7 @@ export class StageBar extends LitElement {
   }
 
   private help() {
-    if (!this.studio.helpOpen) return nothing;
+    if (!this.studio.state.help) return nothing;
     return html`<div class="keys" role="dialog" aria-label="Keyboard shortcuts">
       <h2>Keyboard shortcuts</h2>
       <dl>${SHORTCUTS.filter((one) => one.shown).map((one) => html`<dt><kbd>${one.shown}</kbd></dt><dd>${one.does}</dd>`)}
@@ -212,7 +205,7 @@ export class StageBar extends LitElement {
           ${this.toggle("follow", "Follow", "The camera follows the character (Shift F)")}
           <button title="Frame the character (F)" @click=${() => stage.frame()}>Frame</button>
           ${this.views()}${this.splits()}
-          <button title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" @click=${() => this.studio.showHelp(!this.studio.helpOpen)}>?</button></div>
+          <button title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" @click=${() => this.studio.showHelp(!this.studio.state.help)}>?</button></div>
       </div></div>
       ${this.help()}`;
   }

@@ -1,13 +1,14 @@
 // The timeline below the stage: play, scrub, and select a segment of the take.
 
-import { LitElement, css, html, nothing } from "lit";
-import { customElement, property, query, state } from "lit/decorators.js";
+import { css, html, nothing } from "lit";
+import { customElement, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
 import { getArrays, getJson, send } from "../net/api";
 import { copyText } from "../page/code-line";
 import { inputValue } from "../page/form-input";
 import { step } from "../page/shortcuts";
-import { segmentText, type Studio } from "../page/studio";
+import { segmentText } from "../page/studio";
+import { StudioElement } from "../page/studio-element";
 import { sharedStyles } from "../page/style";
 import { problemsOf } from "../page/verdict";
 import { theme } from "../page/theme";
@@ -41,8 +42,7 @@ type Drag =
   | { kind: "beat"; index: number };
 
 @customElement("loom-timeline")
-export class Timeline extends LitElement {
-  @property({ attribute: false }) studio!: Studio;
+export class Timeline extends StudioElement {
   @state() private copied = false;
   /** True if dragging moves beats instead of selecting segments. */
   @state() private editing = false;
@@ -83,9 +83,9 @@ export class Timeline extends LitElement {
     summary { list-style: none; cursor: pointer; background: var(--raised); border: 1px solid var(--line); border-radius: 5px; padding: 3px 8px; }
     summary:hover, summary.on { border-color: var(--accent); }
     summary.on { color: var(--accent); }
-    .menu { position: fixed; margin-top: -4px; transform: translateY(calc(-100% - 30px)); display: grid; gap: 6px; padding: 8px 10px;
+    .entries { position: fixed; margin-top: -4px; transform: translateY(calc(-100% - 30px)); display: grid; gap: 6px; padding: 8px 10px;
       background: var(--raised); border: 1px solid var(--line); border-radius: 6px; z-index: 4; font-size: 12px; }
-    .menu select { font-size: 12px; max-width: 26ch; background: var(--panel); }
+    .entries select { font-size: 12px; max-width: 26ch; background: var(--panel); }
     .speed { display: flex; gap: 6px; align-items: center; font-size: 12px; color: var(--faint); }
     .speed input { width: 90px; }
     .speed output { width: 34px; font-variant-numeric: tabular-nums; }
@@ -110,30 +110,25 @@ export class Timeline extends LitElement {
     const again = () => this.requestUpdate();
     stage.clock.addEventListener("change", again);
     stage.addEventListener("frame", () => this.follow());
-    this.studio.addEventListener("take", () => void this.reload());
-    this.studio.addEventListener("artifacts", () => void this.reload()); // beats, perhaps of another window
-    this.studio.addEventListener("selection", () => {
+    this.watch(["shown", "artifacts"], () => void this.reload()); // beats may be saved in another window
+    this.watch(["selection"], () => {
       const { selection } = this.studio;
       if (this.said && (selection?.start !== this.said.start_frame || selection.end !== this.said.end_frame))
         this.said = null; // another segment was drawn
       this.requestUpdate();
     });
-    this.studio.addEventListener("reveal", (event) => {
-      this.axis.around((event as CustomEvent<number>).detail);
+    this.answers("reveal", ({ time }) => {
+      this.axis.around(time);
       this.requestUpdate();
+      return true;
     });
-    this.studio.addEventListener("library", () => void this.loadWords());
+    this.watch(["library"], () => void this.loadWords());
     theme.addEventListener("change", again);
-    this.studio.addEventListener("escape", (event) => {
-      const menu = this.renderRoot.querySelector("details[open]");
-      if (!this.editing && !menu) return;
-      if (menu) menu.removeAttribute("open");
-      else this.editing = false;
-      event.preventDefault();
-    });
-    addEventListener("pointerdown", (event) => {
-      const menu = this.renderRoot.querySelector("details[open]");
-      if (menu && !event.composedPath().includes(menu)) menu.removeAttribute("open");
+    this.closeMenusOutside();
+    this.answers("escape", () => {
+      const { editing } = this;
+      this.editing = false;
+      return editing;
     });
   }
 
@@ -355,8 +350,8 @@ export class Timeline extends LitElement {
       const track = { kind: chosen("curve-kind") as CurveKind, of: chosen("curve-of") };
       if (!tracks.some((one) => one.kind === track.kind && one.of === track.of)) this.setTracks([...tracks, track]);
     };
-    return html`<details id="curves"><summary class=${tracks.length ? "on" : ""} title="Show joint curves below the strips">Curves</summary>
-      <form class="menu" @submit=${add}>
+    return html`<details class="menu" id="curves"><summary class=${tracks.length ? "on" : ""} title="Show joint curves below the strips">Curves</summary>
+      <form class="entries" @submit=${add}>
         <label>joints<select id="curve-of">${choices(strips.motion).map(
           ([group, names]) =>
             html`<optgroup label=${group}>${names.map(([of, name]) => html`<option value=${of} ?selected=${of === "pair:ankle"}>${name}</option>`)}</optgroup>`,

@@ -52,11 +52,11 @@ export class WalkView extends GraphUser {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.listen("library", () => this.routeChanged(this.studio.route.query)); // the labels are known
-    this.listen("escape", (event) => {
-      if (!this.drawing) return;
+    this.watch(["library"], () => this.routeChanged(this.studio.route.query)); // the labels are known
+    this.answers("escape", () => {
+      const { drawing } = this;
       this.draw(false);
-      event.preventDefault();
+      return drawing;
     });
     const { stage } = this.studio;
     this.scale = new ScaleBar(stage);
