@@ -37,7 +37,6 @@ export class AimView extends View {
   private aim?: Target;
   private region?: Region;
   private opening = "";
-  private turn = 0;
   private readonly drag = new Latest<number[]>((target) => this.reach(target));
 
   static styles = [
@@ -78,7 +77,8 @@ export class AimView extends View {
   }
 
   private async list(): Promise<void> {
-    await this.studio.attempt(async () => (this.saved = await getJson("parametric")));
+    const { signal } = this.turns.begin("list");
+    await this.studio.attempt(async () => (this.saved = await getJson("parametric", { signal })));
   }
 
   /** Query: name, target (numbers with commas), hold ("no" to play), family (for a new parametric motion). */
@@ -110,16 +110,16 @@ export class AimView extends View {
     this.aim = this.region = undefined;
     this.opened = this.answer = null;
     this.opening = "";
-    this.turn++;
+    this.turns.end("open");
   }
 
   private async open(name: string, target: number[]): Promise<void> {
     this.clear();
     this.opening = name;
-    const turn = ++this.turn;
+    const turn = this.turns.begin("open");
+    const { signal } = turn;
     try {
-      const message = await getArrays("parametric/{name}", { path: { name }, query: wornQuery() });
-      if (turn !== this.turn || !this.isConnected) return; // another one was opened in the meantime
+      const message = await getArrays("parametric/{name}", { path: { name }, query: wornQuery(), signal });
       this.accessible = message.arrays.accessible as Float32Array;
       this.examples = message.arrays.examples as Float32Array;
       this.opened = message.meta;
@@ -131,10 +131,9 @@ export class AimView extends View {
       this.place();
       await this.reach(this.target);
     } catch (error) {
-      if (turn === this.turn) {
-        this.clear();
-        this.studio.notify(error);
-      }
+      if (!turn.current) return;
+      this.clear();
+      this.studio.notify(error);
     }
   }
 

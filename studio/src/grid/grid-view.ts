@@ -59,9 +59,8 @@ export class GridView extends View {
   @state() private whole: { chains: number; bridges: number } | null = null;
   private readonly posing = new Latest<Cell>((cell) => this.pose(cell));
   private readonly describing = new Latest<GridQuery & { max_distance?: number }>(
-    async (query) => (this.lines = await getJson("grid/lines", { query })),
+    async (query) => (this.lines = await getJson("grid/lines", { query, signal: this.turns.begin("lines").signal })),
   );
-  private generation = 0;
 
   @query("loom-grid-map") private map!: GridMap | null;
 
@@ -127,13 +126,14 @@ export class GridView extends View {
   }
 
   private async load(): Promise<void> {
-    const now = ++this.generation;
+    const turn = this.turns.begin("grid");
+    const { signal } = turn;
+    this.turns.end("layers"); // of the grid before
     const query = { ...this.request };
     this.busy = true;
     try {
-      this.menu ??= await getJson("search/menu");
-      const { meta, arrays, shapes } = await getArrays("grid", { query });
-      if (now !== this.generation) return;
+      this.menu ??= await getJson("search/menu", { signal });
+      const { meta, arrays, shapes } = await getArrays("grid", { query, signal });
       const [rows, columns] = shapes.cells;
       this.marks = this.web = this.dtw = this.whole = null;
       this.dtwMatches = [];
@@ -151,31 +151,29 @@ export class GridView extends View {
       if (this.chosen) this.posing.submit(this.chosen);
       await this.loadLayers();
     } catch (error) {
-      if (now === this.generation) this.studio.notify(error);
+      if (turn.current) this.studio.notify(error);
     } finally {
-      if (now === this.generation) this.busy = false;
+      if (turn.current) this.busy = false;
     }
   }
 
   /** Load the data of the visible layers. */
   private async loadLayers(): Promise<void> {
-    const now = this.generation;
-    const { on } = this;
+    const { signal } = this.turns.begin("layers");
+    const { on, request: query } = this;
     const is = (...names: LayerName[]) => names.some((name) => on.has(name));
-    try {
+    await this.studio.attempt(async () => {
       if (is("path") && !this.dtw) {
-        const { meta, arrays } = await getArrays("grid/paths", { query: this.request });
-        if (now !== this.generation) return;
+        const { meta, arrays } = await getArrays("grid/paths", { query, signal });
         this.dtw = linesFrom(arrays, 0, meta.matches.length);
         this.dtwMatches = meta.matches;
       }
       if (is("minima", "region") && !this.marks) {
-        const { arrays } = await getArrays("grid/marks", { query: this.request });
-        if (now === this.generation) this.marks = arrays.marks as Uint8Array;
+        const { arrays } = await getArrays("grid/marks", { query, signal });
+        this.marks = arrays.marks as Uint8Array;
       }
       if (is("chains", "bridges", "matches") && !this.web) {
-        const { meta, arrays } = await getArrays("grid/web", { query: this.request });
-        if (now !== this.generation) return;
+        const { meta, arrays } = await getArrays("grid/web", { query, signal });
         const { chains, bridges, matches } = meta;
         this.whole = meta.whole;
         this.web = {
@@ -184,9 +182,7 @@ export class GridView extends View {
           matches: linesFrom(arrays, chains + bridges, chains + bridges + matches),
         };
       }
-    } catch (error) {
-      if (now === this.generation) this.studio.notify(error);
-    }
+    });
   }
 
   private describe(): void {
@@ -254,7 +250,9 @@ export class GridView extends View {
         const first = Math.max(frame - AROUND, 0);
         return { motion, frames: frameNumbers(first, Math.min(frame + AROUND + 1, frames)), anchor: frame - first };
       });
-      const shown = await fetchAligned({ motion: moments[0].motion, frame: moments[0].frame }, clips);
+      const { signal } = this.turns.begin("pose");
+      const onto = { motion: moments[0].motion, frame: moments[0].frame };
+      const shown = await fetchAligned(onto, clips, undefined, signal);
       this.studio.show(
         shown.map((motion, k) => ({
           motion,
@@ -291,8 +289,9 @@ export class GridView extends View {
       end_frame: this.map!.frame("rows", count - 1) + 1,
       fps: rows.fps,
     };
-    showMatch(this.studio, query, match, frames, { timing: "query", sideBySide: false }).catch((error) =>
-      this.studio.notify(error),
+    const { signal } = this.turns.begin("pose");
+    void this.studio.attempt(() =>
+      showMatch(this.studio, query, match, frames, { timing: "query", sideBySide: false }, signal),
     );
   }
 

@@ -27,8 +27,13 @@ export async function fetchFigures(onto: Moment, clips: FrameList[], signal?: Ab
 }
 
 /** Motions for the stage; `fps` overrides their frame rates, to play all of them in sync. */
-export async function fetchAligned(onto: Moment, clips: FrameList[], fps?: number): Promise<MotionData[]> {
-  const { meta, arrays } = await sendForArrays("poses", { body: { onto, clips }, query: wornQuery() });
+export async function fetchAligned(
+  onto: Moment,
+  clips: FrameList[],
+  fps?: number,
+  signal?: AbortSignal,
+): Promise<MotionData[]> {
+  const { meta, arrays } = await sendForArrays("poses", { body: { onto, clips }, query: wornQuery(), signal });
   const all = arrays.positions as Float32Array;
   const feet = arrays.contacts as Uint8Array;
   const turns = arrays.orientations as Float32Array;

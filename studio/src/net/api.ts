@@ -182,7 +182,14 @@ function request<Result>(
   options: AnyOptions | undefined,
   read: (response: Response) => Promise<Result>,
 ): Promise<Result> {
-  return tracked(respond(method, template, options).then(read));
+  return tracked(
+    respond(method, template, options)
+      .then(read)
+      .then((result) => {
+        options?.signal?.throwIfAborted(); // nobody waits for a late answer
+        return result;
+      }),
+  );
 }
 
 async function respond(method: Method, template: string, options: AnyOptions = {}): Promise<Response> {

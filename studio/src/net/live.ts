@@ -4,6 +4,7 @@ import type { LiveHeads } from "./types";
 import { ServerError } from "./api";
 import { parseMessage, type Message } from "./message";
 import { tracked } from "./pending";
+import { TurnEnded } from "./turns";
 
 type LiveMessage = Message<{ id: number; error?: string; changed?: string }>;
 type Waiting = { resolve: (message: never) => void; reject: (error: Error) => void };
@@ -99,7 +100,7 @@ export class Latest<Request> {
       try {
         await this.run(request);
       } catch (error) {
-        console.warn(error);
+        if (!(error instanceof TurnEnded)) console.warn(error);
       }
     }
     this.busy = false;

@@ -22,7 +22,6 @@ export class ScriptView extends View {
   @state() private busy = false;
   @state() private playing = -1; // row of the plan that is on the stage now
   private instead: Record<number, string> = {};
-  private turn = 0;
   private wanted = "";
 
   @query("textarea") private script!: HTMLTextAreaElement;
@@ -53,11 +52,6 @@ export class ScriptView extends View {
     this.listen(this.studio.stage, "frame", () => this.follow());
   }
 
-  disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.turn++;
-  }
-
   /** Query: script, and instead: the segments chosen for phrases, as a JSON object by phrase number. */
   protected routeChanged(query: Record<string, string>): void {
     const { script = "", instead = "{}" } = query;
@@ -71,31 +65,26 @@ export class ScriptView extends View {
   }
 
   private async act(script: string): Promise<void> {
-    const turn = ++this.turn;
-    const current = () => turn === this.turn && this.isConnected;
+    const turn = this.turns.begin("script");
+    const { signal } = turn;
     this.busy = true;
     await this.studio.attempt(async () => {
       try {
-        const job = await send("post", "act", { body: { script, instead: this.instead } });
-        const acted = await finished(job, (now) => current() && (this.job = now));
-        if (!current()) return;
+        const job = await send("post", "act", { body: { script, instead: this.instead }, signal });
+        const acted = await finished(job, (now) => (this.job = now), signal);
         this.acted = acted;
-        if (acted.plan.length) await this.show(acted, current);
+        if (acted.plan.length) await this.show(acted, signal);
         else this.studio.show([]);
       } catch (error) {
-        if (current()) {
-          this.wanted = ""; // allows the same script to run again
-          throw error;
-        }
-      } finally {
-        if (turn === this.turn) this.busy = false;
+        if (turn.current) this.wanted = ""; // allows the same script to run again
+        throw error;
       }
     });
+    if (turn.current) this.busy = false;
   }
 
-  private async show({ script, lines }: ActedScript, current: () => boolean): Promise<void> {
-    const motion = motionFrom(await sendForArrays("act/motion", { body: { script }, query: wornQuery() }));
-    if (!current()) return;
+  private async show({ script, lines }: ActedScript, signal: AbortSignal): Promise<void> {
+    const motion = motionFrom(await sendForArrays("act/motion", { body: { script }, query: wornQuery(), signal }));
     this.studio.show([{ motion, title: "script" }], null, {
       title: "acted script",
       body: () => ({ kind: "act", script }),
@@ -107,8 +96,8 @@ export class ScriptView extends View {
   }
 
   protected characterChanged(): void {
-    const { acted, turn } = this;
-    if (acted?.plan.length) void this.studio.attempt(() => this.show(acted, () => turn === this.turn));
+    const { acted } = this;
+    if (acted?.plan.length) void this.studio.attempt(() => this.show(acted, this.turns.begin("script").signal));
   }
 
   private follow(): void {

@@ -59,7 +59,8 @@ export class FamilyView extends View {
 
   /** Load the menu of methods, features, distances and labels. */
   private async loadMenu(): Promise<void> {
-    await this.studio.attempt(async () => (this.menu = await getJson("search/menu")));
+    const { signal } = this.turns.begin("menu");
+    await this.studio.attempt(async () => (this.menu = await getJson("search/menu", { signal })));
   }
 
   protected routeChanged(query: Record<string, string>): void {
@@ -77,13 +78,19 @@ export class FamilyView extends View {
     const settings = this.settings;
     this.computed = JSON.stringify(settings);
     this.stale = false;
-    try {
-      this.menu ??= await getJson("search/menu");
+    const turn = this.turns.begin("family");
+    const { signal } = turn;
+    this.turns.end("match"); // of the family before
+    await this.studio.attempt(async () => {
       const body = requestBody("family", settings);
       const began = performance.now();
-      await finished(await send("post", "families/grow", { body }), (job) => (this.job = job));
-      const family = await send("post", "families", { body });
-      if (JSON.stringify(settings) !== this.computed) return;
+      try {
+        await finished(await send("post", "families/grow", { body, signal }), (job) => (this.job = job), signal);
+      } catch (error) {
+        if (turn.current) this.computed = ""; // allows another attempt
+        throw error;
+      }
+      const family = await send("post", "families", { body, signal });
       verdicts.open(this.studio.library.id, settings.query);
       this.family = { ...family, seconds: Math.max((performance.now() - began) / 1000, family.seconds) };
       this.lines = family.lines;
@@ -93,11 +100,8 @@ export class FamilyView extends View {
         family.nodes.flatMap((node, number) => (number && verdicts.verdict(node) === "rejected" ? [number] : [])),
       );
       if (this.excluded.size) void this.describe();
-      await this.draw();
-    } catch (error) {
-      this.computed = "";
-      this.studio.notify(error);
-    }
+      await this.draw(signal);
+    });
   }
 
   private get querySegment(): QuerySegment {
@@ -105,16 +109,14 @@ export class FamilyView extends View {
     return { ...nodes[0], fps };
   }
 
-  private async draw(): Promise<void> {
+  private async draw(signal: AbortSignal): Promise<void> {
     const { nodes } = this.family!;
-    const family = this.family;
     const onto = { motion: nodes[0].motion, frame: nodes[0].start_frame };
     for (let at = 0; at < nodes.length; at += CHUNK) {
       const clips = nodes
         .slice(at, at + CHUNK)
         .map((node) => ({ motion: node.motion, frames: subsample(node.frames, SAMPLES) }));
-      const figures = await fetchFigures(onto, clips);
-      if (family !== this.family) return;
+      const figures = await fetchFigures(onto, clips, signal);
       this.figures = [...this.figures.slice(0, at), ...figures];
     }
   }
@@ -122,16 +124,10 @@ export class FamilyView extends View {
   private async choose(number: number): Promise<void> {
     this.current = number;
     const node = this.family!.nodes[number];
-    await this.studio.attempt(async () => {
-      await showMatch(
-        this.studio,
-        this.querySegment,
-        node,
-        node.frames,
-        { timing: "query", sideBySide: false },
-        () => this.current === number,
-      );
-    });
+    const { signal } = this.turns.begin("match");
+    await this.studio.attempt(() =>
+      showMatch(this.studio, this.querySegment, node, node.frames, { timing: "query", sideBySide: false }, signal),
+    );
   }
 
   private toggle(number: number): void {
@@ -153,14 +149,16 @@ export class FamilyView extends View {
   }
 
   private async describe(): Promise<void> {
+    const { signal } = this.turns.begin("lines");
     await this.studio.attempt(async () => {
-      this.lines = (await send("post", "families/lines", { body: this.body })).lines;
+      this.lines = (await send("post", "families/lines", { body: this.body, signal })).lines;
     });
   }
 
   private async parametrize(): Promise<void> {
+    const { signal } = this.turns.begin("aim");
     await this.studio.attempt(async () => {
-      const { id } = await send("post", "families", { body: this.body });
+      const { id } = await send("post", "families", { body: this.body, signal });
       this.studio.go("aim", { family: id });
     });
   }

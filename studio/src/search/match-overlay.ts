@@ -20,7 +20,7 @@ export async function showMatch(
   clip: Clip,
   frames: ArrayLike<number>,
   overlay: Overlay,
-  isCurrent: () => boolean = () => true,
+  signal?: AbortSignal,
 ): Promise<void> {
   const onto = { motion: query.motion, frame: query.start_frame };
   const own = overlay.timing === "own";
@@ -31,8 +31,8 @@ export async function showMatch(
       { motion: clip.motion, frames: own ? frameNumbers(clip.start_frame, clip.end_frame) : Array.from(frames) },
     ],
     own ? undefined : query.fps,
+    signal,
   );
-  if (!isCurrent()) return; // another match was chosen in the meantime
   const segment = { motion: clip.motion, start: clip.start_frame, end: clip.end_frame };
   studio.show(
     [

@@ -58,15 +58,11 @@ export class SearchView extends View {
   private figures = new Map<string, Figure>();
   private ghost: Figure | null = null;
   private ready = new Set<string>();
-  private loading?: AbortController;
-  private shown = 0;
   private wanted = ""; // the match of the address that is to be shown
   private picked = ""; // segment of the shown result, which is not a query
-  private running: { began: number; controller: AbortController } | null = null;
+  private began = 0; // when the search that runs was begun
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
-  private readonly describing = new Latest<Settings>(
-    async (settings) => (this.lines = await send("post", "search/lines", { body: requestBody("search", settings) })),
-  );
+  private readonly describing = new Latest<Settings>((settings) => this.describe(settings));
 
   @query(".cards") private grid!: HTMLElement | null;
   @query(".card.chosen .open") private currentCard!: HTMLElement | null;
@@ -102,14 +98,10 @@ export class SearchView extends View {
     this.listen(window, "keydown", (event) => this.key(event as KeyboardEvent), { capture: true });
   }
 
-  disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.loading?.abort();
-  }
-
   /** Load the menu of methods, features, distances and labels. */
   private async loadMenu(): Promise<void> {
-    await this.studio.attempt(async () => (this.menu = await getJson("search/menu")));
+    const { signal } = this.turns.begin("menu");
+    await this.studio.attempt(async () => (this.menu = await getJson("search/menu", { signal })));
   }
 
   protected routeChanged(query: Record<string, string>): void {
@@ -135,8 +127,8 @@ export class SearchView extends View {
 
   /** Drop the matches of another query, and the one on the stage. */
   private forget(): void {
-    this.loading?.abort();
-    this.shown++;
+    this.turns.end("figures");
+    this.turns.end("match");
     this.results = null;
     this.current = -1;
     if (this.studio.take === null) this.studio.show([]);
@@ -189,20 +181,23 @@ export class SearchView extends View {
   private ask(): void {
     if (!this.settings.query) return;
     // One search at a time, the latest one next; a slow search is aborted for a newer one.
-    if (this.running && performance.now() - this.running.began > PATIENCE) this.running.controller.abort();
+    // The computation of an index goes on, since the newer search needs it as well.
+    if (this.busy && performance.now() - this.began > PATIENCE) this.turns.end("search", "left");
     this.searching.submit(this.settings);
   }
 
   private async search(settings: Settings): Promise<void> {
+    if (!this.isConnected) return;
+    const turn = this.turns.begin("search");
+    const { signal } = turn;
     this.busy = true;
-    const controller = new AbortController();
+    this.began = performance.now();
     try {
-      this.menu ??= await getJson("search/menu");
-      if (!(await this.prepared(settings))) return;
+      this.menu ??= await getJson("search/menu", { signal });
+      if (!(await this.prepared(settings, signal))) return;
       const wide = filtersOnly(this.menu, settings);
-      this.running = { began: performance.now(), controller };
       const request = requestBody("search", wide ? { ...settings, max_distance: null } : settings);
-      const { meta, arrays, shapes } = await sendForArrays("search", { body: request, signal: controller.signal });
+      const { meta, arrays, shapes } = await sendForArrays("search", { body: request, signal });
       if (settings.query !== this.settings.query) return; // the next search is for another query
       this.results = { ...meta, frames: arrays.frames as Int32Array, length: shapes.frames[1] };
       this.lines = this.results.lines;
@@ -216,40 +211,46 @@ export class SearchView extends View {
       else if (this.current < 0 && (!selection || segmentText(selection) !== segmentText(selected)))
         void showQuery(this.studio, query);
     } catch (error) {
-      if (controller.signal.aborted) return;
+      if (!turn.current) return;
       if (settings.query === this.settings.query) this.forget();
       this.studio.notify(error);
     } finally {
       this.busy = false;
-      this.running = null;
     }
   }
 
+  private async describe(settings: Settings): Promise<void> {
+    const { signal } = this.turns.begin("lines");
+    const body = requestBody("search", settings);
+    await this.studio.attempt(async () => (this.lines = await send("post", "search/lines", { body, signal })));
+  }
+
   /** Compute the data of the method (features, index) with progress; false if match webs are missing. */
-  private async prepared(settings: Settings): Promise<boolean> {
+  private async prepared(settings: Settings, signal: AbortSignal): Promise<boolean> {
     const body = requestBody("search", settings);
     const { method, label, only } = body.settings ?? {};
     const key = JSON.stringify([method, label, only]);
     if (this.ready.has(key)) return true;
-    const prepared = await send("post", "search/prepare", { body });
+    const prepared = await send("post", "search/prepare", { body, signal });
     this.missing = prepared.lacking;
     if (prepared.lacking) {
-      this.loading?.abort();
+      this.turns.end("figures");
       this.results = null;
       return false;
     }
-    if (prepared.job) await finished(prepared.job, (job) => (this.job = job));
+    if (prepared.job) await finished(prepared.job, (job) => (this.job = job), signal);
     this.ready.add(key);
     return true;
   }
 
   private async build(): Promise<void> {
-    await this.studio.attempt(async () => {
-      const job = await send("post", "search/web", { body: requestBody("search", this.settings) });
-      await finished(job, (now) => (this.job = now));
+    const { signal } = this.turns.begin("web");
+    const built = await this.studio.attempt(async () => {
+      const job = await send("post", "search/web", { body: requestBody("search", this.settings), signal });
+      await finished(job, (now) => (this.job = now), signal);
       this.missing = null;
     });
-    this.ask();
+    if (built) this.ask();
   }
 
   /** The matches to show: within the threshold, and not rejected if those are hidden. */
@@ -276,8 +277,7 @@ export class SearchView extends View {
 
   /** Load missing figures, those of the first cards first. */
   private async loadFigures(): Promise<void> {
-    this.loading?.abort();
-    const { signal } = (this.loading = new AbortController());
+    const { signal } = this.turns.begin("figures");
     const { query, matches } = this.results!;
     const onto = { motion: query.motion, frame: query.start_frame };
     const unloaded = matches
@@ -287,7 +287,7 @@ export class SearchView extends View {
       motion: query.motion,
       frames: subsample(frameNumbers(query.start_frame, query.end_frame), SAMPLES),
     };
-    try {
+    await this.studio.attempt(async () => {
       [this.ghost] = await fetchFigures(onto, [queryClip], signal);
       for (let at = 0; at < unloaded.length; at += CHUNK) {
         const some = unloaded.slice(at, at + CHUNK);
@@ -296,7 +296,6 @@ export class SearchView extends View {
           frames: subsample(this.framesOf(number), SAMPLES),
         }));
         const figures = await fetchFigures(onto, clips, signal);
-        if (signal.aborted) return;
         some.forEach(({ key }, k) => this.figures.set(key, figures[k]));
         this.requestUpdate();
       }
@@ -305,21 +304,19 @@ export class SearchView extends View {
         this.figures.delete(key);
       }
       this.requestUpdate();
-    } catch (error) {
-      if (!signal.aborted) this.studio.notify(error);
-    }
+    });
   }
 
   private async show(place: number): Promise<void> {
     const chosen = this.rows[place];
     if (!chosen) return;
     this.current = place;
-    const turn = ++this.shown;
+    const { signal } = this.turns.begin("match");
     this.storeState(clipText(chosen.row));
     void this.updateComplete.then(() => this.currentCard?.scrollIntoView({ block: "nearest" }));
     await this.studio.attempt(async () => {
       const frames = this.framesOf(chosen.number);
-      await showMatch(this.studio, this.results!.query, chosen.row, frames, this.overlay, () => turn === this.shown);
+      await showMatch(this.studio, this.results!.query, chosen.row, frames, this.overlay, signal);
     });
   }
 
