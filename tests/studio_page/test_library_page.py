@@ -164,7 +164,7 @@ def test_the_python_line_returns_the_shown_motion(page):
     page.evaluate("() => studio.select({ motion: 'walk_p0', start: 10, end: 40 })")
     line = page.locator("loom-library-view loom-code code").nth(1)
     expect(line).to_contain_text("[10:40]")
-    motion = eval(line.inner_text(), {"ml": ml})  # what a reader would paste
+    motion = eval(line.text_content(), {"ml": ml})  # what a reader would paste
     frames = page.evaluate(
         "() => [...studio.lead.motion.positions.slice(10 * 26 * 3, 40 * 26 * 3)]"
     )
