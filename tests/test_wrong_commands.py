@@ -19,6 +19,8 @@ def folder(tmp_path_factory):
     for name, text in {
         "notes.txt": "hello",
         "empty.bvh": "",
+        "empty.xml": "",
+        "film.mp4": "no film",
         "broken.bvh": "HIERARCHY\nROOT Hips\n{\n",
         "song.mid": "no music",
         "labels.json": "{",
@@ -55,7 +57,15 @@ WRONG = {
     "convert walk.bvh walk.xyz": "the suffix must be one of .bvh",
     "convert walk.bvh out.fbx --preset unrel": "preset must be one of blender, unreal,",
     "show walk.bvh -o walk.xyz": "the suffix must be one of .png",
+    "show walk.bvh --frames many -o a.png": "frames must be a whole number; got 'many'",
     "clean walk.bvh -o walk.bvh/clean.bvh": "expected a folder, found a file",
+    "convert walk.bvh a.csv --character g1.xml": "g1.xml: No such file or directory",
+    "convert walk.bvh a.csv --character walk.bvh": (
+        "the suffix of a character file must be one of .glb, .gltf, .vrm, .fbx, .xml,"
+    ),
+    "convert walk.bvh a.pkl --character empty.xml": "empty.xml:1: the XML cannot be read",
+    "convert walk.bvh a.npy --to glb": "--to glb writes .glb files, but the output is a.npy",
+    "convert walk.bvh a.npy --to humanml": "humanml3d, amass, opensim; got 'humanml'",
     # ranges
     "info walk.bvh:30-10": "the start must come before the end",
     "info walk.bvh:10..30": "walk.bvh:START-END",
@@ -63,7 +73,7 @@ WRONG = {
     # libraries, motions and labels
     "search nosuch.loom walk": "create it with `motionloom import`",
     "search walk.bvh walk.bvh": "motionloom import NEW.loom walk.bvh",
-    "studio empty": "motionloom import NEW.loom empty",
+    "studio empty": "empty: no motion files (expected .bvh,",
     "studio takes.loom --token a --no-token": "--token and --no-token cannot be combined",
     "label takes.loom --import labels.json": "labels.json: not a valid JSON file",
     "label takes.loom --import labels.csv": "must be UTF-8 text; byte 11 is invalid",
@@ -85,7 +95,38 @@ WRONG = {
     "synthesize takes.loom kick --at 1,2,3 -o a.bvh": "no parametric motion is called 'kick'",
     "synthesize takes.loom kick -o a.bvh": "Missing option '--at'",
     "dance takes.loom nosuch.mid -o a.bvh": "name another file, or write tune",
+    "clean walk.bvh --repairs foot -o a.bvh": "a repair must be one of sides, gaps, flips,",
+    "clean walk.bvh": "Missing option '-o' / '--output'; see motionloom clean --help",
+    "dance takes.loom tune --seconds -3 -o a.bvh": "seconds must be greater than 0; got -3",
     "act takes.loom flibbertigibbet -o a.bvh": "use an action",
+    "search takes.loom film.mp4": "the file is not a film in an MP4, MOV, WebM, Matroska or AVI",
+    "search takes.loom no.mp4": "there is also no file named no.mp4",
+    "show takes.loom -o a.html": "name one of its motions, as in takes.loom:NAME",
+    # pages, engines, training sets, assistants and streams
+    "match takes.loom export --to web": "match export needs -o FOLDER",
+    "match takes.loom export --to wbe -o a.web": (
+        "format must be one of godot, unity, unreal, web, glb, fbx, orangeduck; got 'wbe'"
+    ),
+    "match takes.loom export --to web -o walk.bvh": "walk.bvh is not a folder",
+    "export takes.loom a.set --to training-st": "godot, unity, unreal, training-set",
+    "export takes.loom a.set --to training-set --takes none": (
+        "takes must be a whole number; got 'none'"
+    ),
+    "export takes.loom walk.bvh --to training-set": "is not empty; choose a new folder",
+    "export takes.loom a.set --to godot --character walk.bvh": (
+        "the suffix of a character file must be"
+    ),
+    "agent nosuch.loom": "nosuch.loom: no such library; create it with `motionloom import`",
+    "agent takes.loom --mmcp 99999": "mmcp must be from 0 to 65535; got 99999",
+    "agent takes.loom --mmcp 0 -o a.out": "--output cannot be used",
+    "walk takes.loom --seconds 5 -o vmc://here:port": "with a port from 1 to 65535; got",
+    "studio a.loom --stream vmc://here:port": "with a port from 1 to 65535; got",
+    "studio a.loom --stream here": "a stream must be vmc://HOST:PORT",
+    "studio a.loom --port 99999": "port must be from 0 to 65535; got 99999",
+    "evaluate takes.loom --methods mine.py:f": "there is no file mine.py; a method in a file is",
+    "evaluate takes.loom --methods notes.txt:f": (
+        "there is no clip measure 'notes.txt'; choose from statistics,"
+    ),
     "evaluate takes.loom": "Label more clips (motionloom label), or set labels to",
     "parametrize takes.loom walk --by left_wrist@10 --name a": "Use a larger join_distance",
 }

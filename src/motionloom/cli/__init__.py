@@ -212,10 +212,26 @@ def _usage(error: click.UsageError) -> str:
         options = [option for each in error.ctx.command.params for option in each.opts]  # type: ignore[union-attr]
         near = did_you_mean(error.option_name, options)
         return f"No such option: {error.option_name}{near}".removesuffix("?")
+    if isinstance(error, click.BadParameter) and (wrong := _wrong_number(error)):
+        return wrong
     said = error.format_message().rstrip(".")
     if said.startswith("No such command"):
         said = f"No such command {sys.argv[1]!r}{did_you_mean(sys.argv[1], COMMANDS)}"
     return said.removesuffix("?")
+
+
+def _wrong_number(error: click.BadParameter) -> str | None:
+    """Describe a number that is not valid in the words of settings, or return None."""
+    value, _, reason = error.message.rstrip(".").partition(" is not ")
+    kind = error.param.type if error.param is not None else None
+    if isinstance(kind, click.IntRange | click.FloatRange) and reason.startswith("in the range"):
+        low, high = kind.min, kind.max
+        bound = f"at least {low:g}" if high is None else f"from {low or 0:g} to {high:g}"
+    elif reason.startswith(("a valid integer", "a valid float")):
+        bound = "a whole number" if "integer" in reason else "a number"
+    else:
+        return None
+    return f"{error.param.name} must be {bound}; got {value}"  # type: ignore[union-attr]
 
 
 def _system_error(error: OSError) -> str:

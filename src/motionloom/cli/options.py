@@ -63,12 +63,15 @@ def writes(*suffixes: str, kind: str = "motion") -> Check:
     return check
 
 
-def check_suffix(suffix: str) -> None:
-    """Raise an error if motions cannot be written with this suffix, given without its dot."""
+def check_suffix(suffix: str, others: Sequence[str] = ()) -> None:
+    """Raise an error if motions cannot be written with this suffix, given without its dot.
+
+    The message also names `others`.
+    """
     from motionloom.formats import check_output
     from motionloom.library.dataset import motion_suffix
 
-    check_output(Path(f"clip.{motion_suffix(suffix)}"))
+    check_output(Path(f"clip.{motion_suffix(suffix, others)}"))
 
 
 check_picture = writes(*PICTURES)

@@ -307,7 +307,7 @@ class DanceSettings(Settings):
         None, "Path to follow: rows of time in seconds and position x, z in meters.", command=False
     )
     seconds: float | None = setting(
-        None, "Duration of the dance. [duration of the music]", unit="s"
+        None, "Duration of the dance. [duration of the music]", unit="s", above=0.0
     )
     skeleton: Any = setting(
         None, "Skeleton to retarget the dance to, or one skeleton per dancer.", command=False

@@ -29,6 +29,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.files import unique_stem
 from motionloom.formats import FORMATS, save
 from motionloom.formats.presets import convert, save_options
+from motionloom.formats.settings import GAME_ENGINES
 from motionloom.formats.tables import require_extra
 from motionloom.search.match import clip_name
 from motionloom.store.lock import writer_lock
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 _ROWS_OF_A_FILE = 200_000  # frames; 100 to 200 MB with typical skeletons
 CUTS = ("labels", "pauses")
+WHOLE_LIBRARY = (*GAME_ENGINES, "training-set")  # what else a library can be exported to
 # A pause: the faster points of the body, all but the fastest tenth, are slower than this (m/s) ...
 _STILL_SPEED, _FASTEST_POINTS = 0.1, 90.0
 _PAUSE_SECONDS = 0.5  # ... for this long
@@ -50,13 +52,17 @@ _LEAST_SECONDS = 0.3  # shorter movements between two pauses belong to neither p
 _TABLES = ("motions", "frames", "labels", "skeletons")
 
 
-def motion_suffix(suffix: str) -> str:
-    """Return a format's file name extension without the dot, if the format can be written."""
+def motion_suffix(suffix: str, others: Sequence[str] = ()) -> str:
+    """Return a format's file name extension without the dot, if the format can be written.
+
+    `others` are further choices, to be named if it cannot.
+    """
     suffix = suffix.lower().lstrip(".")
     written = [name.lstrip(".") for name, format_ in FORMATS.items() if "motion" in format_.writes]
     if suffix not in written:
         raise InvalidInput(
-            f"motions cannot be written as {suffix!r}; choose one of {', '.join(written)}"
+            f"motions cannot be written as {suffix!r}; choose one of "
+            f"{', '.join((*written, *others))}"
         )
     return suffix
 
@@ -103,7 +109,7 @@ def write_files(
     InvalidInput
         If the folder exists and is not empty, or the format cannot be written.
     """
-    suffix = motion_suffix(suffix)
+    suffix = motion_suffix(suffix, WHOLE_LIBRARY)
     if cut not in (None, *CUTS):
         raise InvalidInput(f"cut must be one of {', '.join(CUTS)}; got {cut!r}")
     stems: set[str] = set()

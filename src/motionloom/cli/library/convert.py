@@ -194,6 +194,12 @@ def _jobs(
     from motionloom.formats.registry import instead_of
 
     suffix = _TARGETS[settings.to][0] if settings.to in _TARGETS else settings.to
+    ending = "." + (suffix or "bvh").lstrip(".").lower()
+    robot = _is_robot(settings) and ending in ROBOT_SUFFIXES
+    if not robot and (ending not in FORMATS or not FORMATS[ending].writes):
+        suffixes = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
+        names = ", ".join(_TARGETS)
+        raise InvalidInput(f"--to must be one of {suffixes}, {names}; got {suffix!r}")
     given, failed = [], []
     for source in sources:
         if Path(source).is_dir():
@@ -218,9 +224,9 @@ def _jobs(
             raise InvalidInput(
                 f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"
             )
-        if settings.to in _TARGETS and out.suffix.lower() != suffix:
+        if settings.to and not is_stream(out) and out.suffix.lower() != ending:
             raise InvalidInput(
-                f"--to {settings.to} writes {suffix} files, but the output is {out.name}"
+                f"--to {settings.to} writes {ending} files, but the output is {out.name}"
             )
         return [(inputs[0][0], out)], failed
     if out.suffix and not out.is_dir() and suffix is None:
@@ -228,12 +234,6 @@ def _jobs(
         suffixes = ", ".join(s for s, f in FORMATS.items() if f.writes)
         way = instead_of(out) or ". If it is a folder, create it first or use --to"
         raise InvalidInput(f"cannot write {out}: the suffix must be one of {suffixes}{way}")
-    ending = "." + (suffix or "bvh").lstrip(".").lower()
-    robot = _is_robot(settings) and ending in ROBOT_SUFFIXES
-    if not robot and (ending not in FORMATS or not FORMATS[ending].writes):
-        suffixes = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
-        names = ", ".join(_TARGETS)
-        raise InvalidInput(f"--to must be one of {suffixes}, {names}; got {suffix!r}")
     return [(source, out / f"{stem}{ending}") for source, stem in inputs], failed
 
 

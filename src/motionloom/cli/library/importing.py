@@ -14,7 +14,7 @@ from motionloom.cli.options import JSON, LIB, check_suffix, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.cli.tools.cluster import on_clusters
 from motionloom.errors import InvalidInput
-from motionloom.formats.settings import GAME_ENGINES, GameSettings
+from motionloom.formats.settings import GameSettings
 from motionloom.settings import MotionChoice, motion_choice
 from motionloom.store.settings import ImportSettings, TrainingSet
 
@@ -68,8 +68,10 @@ def import_(
 
 
 def _check_target(to: str) -> None:
-    if to not in (*GAME_ENGINES, "training-set"):
-        check_suffix(to)
+    from motionloom.library.dataset import WHOLE_LIBRARY
+
+    if to not in WHOLE_LIBRARY:
+        check_suffix(to, WHOLE_LIBRARY)
 
 
 def export(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 from motionloom.cli.command import Argument, Option
-from motionloom.cli.terminal import remark
 from motionloom.errors import InvalidInput
 
 
@@ -24,7 +23,7 @@ def studio(
         ),
     ] = None,
     host: Annotated[str, Option("Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option("Port; 0 selects a free port.")] = 8765,
+    port: Annotated[int, Option("Port; 0 selects a free port.", min=0, max=65535)] = 8765,
     token: Annotated[
         str | None,
         Option(
@@ -86,10 +85,10 @@ def studio(
 
 
 def _library_of(lib: Path | None) -> tuple[Path | None, Path | None]:
-    """Return the library to open, created if necessary, and takes to import into it."""
+    """Return the library to open, which need not exist, and takes to import into it."""
     if lib is None:
         return None, None
-    from motionloom.library import Library, find_sources, is_library
+    from motionloom.library import find_sources, is_library
 
     if is_library(lib) or not (lib.exists() or lib.suffix == ".loom"):
         return lib, None
@@ -98,7 +97,4 @@ def _library_of(lib: Path | None) -> tuple[Path | None, Path | None]:
         find_sources([takes])  # raises if there are no motion files
         whole = takes.resolve()
         lib = whole.with_name(f"{whole.stem if whole.is_file() else whole.name}.loom")
-    if not lib.exists():
-        Library.create(lib).close()
-        remark(f"library  {lib}: created" + ("" if takes else "; drop takes on the page"))
     return lib, takes

@@ -50,9 +50,9 @@ def serve(
     Parameters
     ----------
     library : str or Path, optional
-        Library to show. Default: the page starts with a list of libraries. On this machine and with
-        a token, the page can open the user's recent libraries and those in the current folder, and
-        create new ones there.
+        Library to show; a ``.loom`` folder that does not exist is created. Default: the page starts
+        with a list of libraries. On this machine and with a token, the page can open the user's
+        recent libraries and those in the current folder, and create new ones there.
     takes : str or Path, optional
         Motion file or folder to import into the library as a job, while the page is open already.
         Names of its folders become labels.
@@ -71,7 +71,7 @@ def serve(
         Also send the frames that characters play to this address, ``vmc://HOST:PORT``, in the VMC
         protocol.
     report : callable
-        Called with the line that shows the address, and again if the page is missing.
+        Called with the line that shows the address, and with remarks.
 
     Raises
     ------
@@ -105,10 +105,15 @@ def serve(
             "LIB is required if others can connect, because the page lists libraries only on "
             "this machine and with a token"
         )
-    opened = Library(library) if library is not None else None
+    listening = _listen(host, port)
+    new = library is not None and Path(library).suffix == ".loom" and not Path(library).exists()
+    try:
+        opened = None if library is None else (Library.create if new else Library)(library)
+    except BaseException:
+        listening.close()
+        raise
     if opened is not None and choice is not None:
         remember(opened.path)
-    listening = _listen(host, port)
     port = listening.getsockname()[1]
     shown = _shown_name(host)
     answered = frozenset(map(str.lower, (*LOCAL_NAMES, shown, *names)))
@@ -138,6 +143,9 @@ def serve(
     with ExitStack() as private:
         page = private.enter_context(announced(f"http://{_own_name(host)}:{port}", token))
         report(f"motionloom studio: {address}")
+        if new:
+            hint = "" if takes is not None else "; drop takes on the page to import them"
+            report(f"library  {library}: created{hint}")
         if missing_page():
             report(missing_page())
         if open_browser and (page or token is None):
