@@ -180,3 +180,16 @@ def test_a_wrong_import_would_be_seen(tmp_path):
         ("formats", "save", 5),
         (".b", None, 6),
     ]
+
+
+def test_every_folder_says_what_it_is_for():
+    """In the docstring of its package or in a README; folders of the page are listed in theirs."""
+    ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text("utf-8").split()}
+    for folder in ROOT.iterdir():
+        if folder.is_dir() and folder.name[0] != "." and folder.name not in {*ignored, "src"}:
+            about = [folder / name for name in ("README.md", "index.md", "__init__.py")]
+            assert any(path.exists() and path.read_text("utf-8").strip() for path in about), folder
+    for folder, listed in (("studio/src", "studio"), ("tests", "tests")):
+        text = (ROOT / listed / "README.md").read_text(encoding="utf-8")
+        names = {path.name for path in (ROOT / folder).iterdir() if path.is_dir()}
+        assert {name for name in names if f"`{name}`" not in text} <= {"__pycache__"}

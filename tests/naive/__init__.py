@@ -1,0 +1,1 @@
+"""Plain implementations of definitions; they share no code with motionloom."""

@@ -291,12 +291,6 @@ class Catalogue(CatalogueFile):
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
             self._put_checks(connection, [])
 
-    def remove_meta(self, key: str) -> None:
-        """Remove a library setting."""
-        with self.transaction() as connection:
-            connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-            self._put_checks(connection, [])
-
     def put(
         self,
         entries: Iterable[Entry] = (),

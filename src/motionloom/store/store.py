@@ -34,7 +34,6 @@ from motionloom.store.history import Change, changes, exchange
 from motionloom.store.ingest import importing
 from motionloom.store.ingest.importing import ImportReport
 from motionloom.store.ingest.labels import checked_labels
-from motionloom.store.ingest.sources import find_sources
 from motionloom.store.lock import writer_lock
 from motionloom.store.records import character_key
 from motionloom.store.remote.replica import check_not_replica
@@ -188,21 +187,6 @@ class Store(StoredMotions):
         return recover(Path(path))
 
     # --- adding and removing ------------------------------------------------------------
-
-    @staticmethod
-    def find_files(*paths: str | Path) -> list[Path]:
-        """Return the motion files that `add` would import from the given files and folders.
-
-        Examples
-        --------
-        >>> import motionloom as ml, tempfile
-        >>> from motionloom.store import Store
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = ml.demo.clip("walk").save(f"{folder}/takes/walk.bvh")
-        ...     [path.name for path in Store.find_files(folder)]
-        ['walk.bvh']
-        """
-        return [Path(source.shown) for source in find_sources(paths)[0]]
 
     def add(
         self,

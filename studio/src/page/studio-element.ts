@@ -1,4 +1,4 @@
-// Base class of the parts of the page: what they watch, answer and listen to ends when they leave the page.
+// Base class of the parts of the page: their watches, answers and listeners end when they leave the page.
 
 import { LitElement } from "lit";
 import { property } from "lit/decorators.js";

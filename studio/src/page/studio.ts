@@ -79,7 +79,7 @@ export interface Notice {
 
 /** Requests of one part of the page to another, with their details. */
 export interface PageRequests {
-  /** Leave a mode, or close what is open. */
+  /** Leave a mode, or close an open panel. */
   escape: null;
   /** Undo the latest change within a view. */
   undo: null;

@@ -170,14 +170,14 @@ def _import(state: AppState, takes: Path, report: Callable[[str], None]) -> None
     sources, _ = find_sources([takes])
 
     def work(job: Job) -> dict[str, int]:
-        told = time.monotonic()
+        notified = time.monotonic()
 
         def progress(steps: int) -> None:
-            nonlocal told
+            nonlocal notified
             job.advance(steps)
-            if time.monotonic() - told > _IMPORT_SHOWN:
+            if time.monotonic() - notified > _IMPORT_SHOWN:
                 state.notify("motions")
-                told = time.monotonic()
+                notified = time.monotonic()
 
         labels = labels_of_folders(takes) if takes.is_dir() else None
         try:

@@ -158,7 +158,7 @@ class Jobs:
             Identity of the computation: its kind, then everything that its result depends on. A job
             with this key that has not failed or been stopped is returned instead of a new one.
         background : bool
-            Nobody waits for the result. Of these jobs only one runs at a time. A job of the same
+            Nobody waits for the result. Only one of these jobs runs at a time. A job of the same
             kind with another key is outdated and is stopped, and one that the user has stopped is
             not started again.
         view : str
