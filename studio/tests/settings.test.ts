@@ -6,6 +6,7 @@ import {
   fromAddress,
   parsed,
   readFields,
+  restricted,
   textOf,
   toAddress,
   valuesOf,
@@ -13,6 +14,7 @@ import {
   type Field,
   type Schemas,
 } from "../src/settings/fields";
+import { placeOf, valueAt } from "../src/settings/slider";
 
 const SCHEMAS: Schemas = {
   Dtw: {
@@ -141,6 +143,40 @@ describe("values of settings", () => {
       expansion: { join_distance: 0.1 },
     });
     expect(bodyOf(FIELDS, { method: "lazy", max_matches: 3 })).toEqual({ method: { name: "lazy" }, max_matches: 3 });
+  });
+});
+
+describe("fields of a form", () => {
+  it("are the named ones, with the named options of methods", () => {
+    const [method, joined, ...none] = restricted(FIELDS, ["method", "k", "expansion.join_distance", "features", "x"]);
+    expect([method.name, joined.name, none.length]).toEqual(["method", "expansion.join_distance", 0]);
+    expect(method.variants.map((one) => [one.name, one.fields.map((each) => each.name)])).toEqual([
+      ["dtw", ["features"]],
+      ["lazy", ["k", "features"]],
+    ]);
+  });
+  it("keep values of other fields out", () => {
+    const fields = restricted(FIELDS, ["method", "k"]);
+    expect(withValues(fields, { method: "lazy", mirror: true, k: 9 }, {})).toEqual({ method: "lazy", k: 9 });
+  });
+});
+
+describe("sliders", () => {
+  const even = { least: 0, most: 0.4, open: true };
+  const ratios = { least: 4, most: 4096, ratios: true };
+  const distance = field("expansion.join_distance");
+  it("have values at places, and places of values", () => {
+    expect(valueAt(even, distance, 0.1)).toBe(0.1);
+    expect(placeOf(even, 0.1)).toBe(0.1);
+    expect(valueAt(ratios, field("k"), 0.5)).toBe(128);
+    expect(placeOf(ratios, 128)).toBeCloseTo(0.5);
+  });
+  it("have no value at an open end, if the field may have none", () => {
+    expect(valueAt(even, distance, 0.4)).toBeNull();
+    expect(placeOf(even, null)).toBe(0.4);
+    expect(placeOf({ ...even, usual: 0.08 }, null)).toBe(0.08);
+    expect(valueAt({ ...even, open: false }, distance, 0.4)).toBe(0.4);
+    expect(valueAt({ ...even, most: 1000 }, field("k"), 1000)).toBe(1000); // k must have a value
   });
 });
 

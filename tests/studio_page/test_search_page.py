@@ -295,12 +295,11 @@ def test_takes_of_the_grid_are_chosen_from_a_list(page):
     in_address(page, f"b={OTHER}")
     _wait(page, f"{GRID}.data?.sides.columns.motion === {OTHER!r}")
     expect(page.locator("loom-grid-view #b")).to_have_value(OTHER)
-    page.locator("loom-grid-view summary", has_text="expert").click()
-    page.locator("loom-grid-view #distance-code").select_option("jrd")
+    page.locator("loom-grid-view #distance").select_option("jrd")
     in_address(page, "distance=jrd")
     settled(page)
     chosen = page.locator("loom-grid-view #distance option:checked")
-    expect(chosen).to_have_text("distances between joints")
+    expect(chosen).to_have_text("distances between joints (jrd)")
     assert serious_findings(page) == []
 
 

@@ -49,7 +49,8 @@ _NAMED = re.compile(r"^(?P<name>[^@()]+)(\((?P<inner>.+)\))?$")
 _JOINT = re.compile(r"^[^@()]+$")
 _MOMENTS = (
     "minimum(S), maximum(S) or mean(S), optionally with @START-END. FRAME may also be "
-    "highest(JOINT), lowest(JOINT), fastest(JOINT) or farthest(JOINT). S is position(JOINT) or one "
+    "highest(JOINT), lowest(JOINT), fastest(JOINT), farthest(JOINT), apex(JOINT), or apex for the "
+    "apex of the same joint over all examples. S is position(JOINT) or one "
     "of the parameters above without @FRAME"
 )
 

@@ -47,6 +47,7 @@ from motionloom.parametric.signals import (
 
 Array = NDArray[np.float64]
 _REDUCTIONS: dict[str, Callable[..., Any]] = {"minimum": np.min, "maximum": np.max, "mean": np.mean}
+APEX = "apex"
 _NAMED = re.compile(r"^(?P<name>[^@()]+)(\((?P<joint>[^@()]+)\))?$")
 
 
@@ -59,8 +60,10 @@ def at(joint: str, frame: int | str) -> Parameter:
         A role (``right_ankle``) or the name of a joint.
     frame : int or str
         Query frame, numbered as in the stored motion. It can also be the frame of each motion where
-        a joint is extreme: ``highest(JOINT)``, ``lowest(JOINT)``, ``fastest(JOINT)`` or
-        ``farthest(JOINT)``.
+        a joint is extreme: ``highest(JOINT)``, ``lowest(JOINT)``, ``fastest(JOINT)``,
+        ``farthest(JOINT)`` from the hips or ``apex(JOINT)``, where it is farthest from where it
+        begins and ends. With ``apex``, `motionloom.Library.parametrize` finds the query frame that
+        corresponds to the apex of the joint in most examples.
 
     Examples
     --------
@@ -336,9 +339,24 @@ def own(function: Callable[[Motion], ArrayLike] | str, example: Motion) -> Param
     )
 
 
+def joint_of(text: str) -> str:
+    """Return the joint whose apex is the moment of a parameter, such as ``height(hips)@apex``."""
+    named = _NAMED.match(text.removesuffix(f"@{APEX}"))
+    if named is None or (named["joint"] is None and named["name"] in SIGNALS):
+        raise InvalidInput(
+            f"the apex of a joint needs a joint, such as right_ankle@{APEX}; got {text!r}"
+        )
+    return named["joint"] or named["name"]
+
+
 def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Parameter:
     """Create a parameter: a signal at a query frame, or at an extreme frame of each motion."""
     where = f"{text or of.text}@{frame}"
+    if frame == APEX:
+        joint = joint_of(where)
+        return Parameter(
+            where, of.axes, lambda motion, _: of.rows(motion)[EXTREMES[APEX](motion, joint)]
+        )
     if not isinstance(frame, str):
         return Parameter(
             where,

@@ -43,7 +43,10 @@ from motionloom.parametric.parameter_space import (
     sampled_space,
 )
 from motionloom.parametric.parameter_text import as_parameters
+from motionloom.parametric.parameter_text import parameter as named_parameter
+from motionloom.parametric.parameters import APEX, joint_of
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
+from motionloom.parametric.signals import away
 from motionloom.parametric.weight_refinement import (
     SAMPLES,
     TOLERANCE,
@@ -405,7 +408,9 @@ def parametrize(
     True
     """
     settings = settings or ParametrizeSettings()
-    parameters = as_parameters(by, registration.placed(0))
+    parameters = tuple(
+        _at_apex(each, registration) for each in as_parameters(by, registration.placed(0))
+    )
     query = registration.examples[0]
     for parameter in parameters:
         _check_frames(parameter, query.start_frame, query.end_frame, query.text)
@@ -436,11 +441,36 @@ def parametrize(
     return ParametricMotion(registration, parameters, space, name=name, **rules)
 
 
+def _at_apex(parameter: Parameter, registration: Registration) -> Parameter:
+    """Return a parameter with the query frame of the apex, if it is measured ``@apex``.
+
+    Each example votes with the query frame that corresponds to its own apex; the median wins, so a
+    query that was cropped early or late does not matter.
+    """
+    head, _, moment = parameter.text.rpartition("@")
+    if moment != APEX:
+        return parameter
+    joint = joint_of(parameter.text)
+    votes = []
+    for example, times in zip(registration.examples, registration.curve.times.T, strict=True):
+        rows = np.rint(times).astype(int).clip(0, len(example.motion) - 1)
+        votes.append(int(away(example.motion, joint)[rows].argmax()))
+    query = registration.examples[0]
+    frame = query.start_frame + round(float(np.median(votes)) / _points_per_frame(registration))
+    return named_parameter(f"{head}@{frame}")
+
+
 def _curve_points(registration: Registration, parameter: Parameter) -> tuple[float, ...]:
     """Return the points (at most two) of the curve at which a parameter is measured."""
+    scale = _points_per_frame(registration)
+    start = registration.examples[0].start_frame
+    return tuple((frame - start) * scale for frame in _frames(parameter))
+
+
+def _points_per_frame(registration: Registration) -> float:
+    """Points of the curve per stored frame of the query, which may be at another rate."""
     query = registration.examples[0]
-    scale = (len(query) - 1) / max(query.end_frame - 1 - query.start_frame, 1)
-    return tuple((frame - query.start_frame) * scale for frame in _frames(parameter))
+    return (len(query) - 1) / max(query.end_frame - 1 - query.start_frame, 1)
 
 
 def _frames(parameter: Parameter) -> tuple[int, ...]:

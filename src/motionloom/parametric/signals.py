@@ -146,6 +146,7 @@ EXTREMES: dict[str, Callable[[Motion, str], int]] = {
     "lowest": lambda motion, joint: int(joint_path(motion, joint)[:, 1].argmin()),
     "fastest": lambda motion, joint: int(joint_speeds(motion, joint).argmax()),
     "farthest": lambda motion, joint: int(_from_hips(motion, joint).argmax()),
+    "apex": lambda motion, joint: int(away(motion, joint).argmax()),
 }
 """Functions, by name, that find the frame of a motion in which a joint is extreme."""
 
@@ -167,6 +168,19 @@ def signal(name: str, joint: str | None = None) -> Signal:
 def _from_hips(motion: Motion, joint: str) -> Array:
     """Return the distance (T,) between a joint and the hips."""
     return np.linalg.norm(joint_path(motion, joint) - hips_path(motion), axis=1)
+
+
+def away(motion: Motion, joint: str) -> Array:
+    """Return how far a joint is from where it begins and ends, shape (T,), in meters.
+
+    Positions are relative to the hips, so that a step forward does not count; those of the hips
+    themselves are positions in the world. The maximum is the apex of a kick, punch, reach or jump.
+    """
+    path, hips = joint_path(motion, joint), hips_path(motion)
+    if not np.allclose(path, hips):
+        path = path - hips
+    ends = np.linalg.norm(path[:, None] - path[[0, -1]], axis=2)
+    return np.asarray(ends.sum(axis=1) / 2.0)
 
 
 def _derivative(rows: Array, fps: float) -> Array:

@@ -10,6 +10,7 @@ import { pythonLiteral, shellWord } from "../page/command-line";
 import { counted } from "../page/counts";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
+import { movingJoint } from "./moving-joint";
 import { parseSegment, segmentText } from "../page/studio";
 import { StudioElement } from "../page/studio-element";
 import { sharedStyles } from "../page/style";
@@ -38,16 +39,19 @@ export class AimForm extends StudioElement {
   /** Takes selected in the library, each used as a whole. */
   @property({ attribute: false, hasChanged: (now: string[], old?: string[]) => now.join() !== old?.join() })
   takes: string[] = [];
+  /** Names that are in use. */
+  @property({ attribute: false }) saved: readonly string[] = [];
   @state() private kinds: ParameterKind[] = [];
   @state() private source: Source = "selection";
   @state() private label = "";
   @state() private kind = "at";
-  @state() private joint = "right_ankle";
-  @state() private frame: number | null = null; // null: the current frame on the stage
+  @state() private joint = ""; // empty: the one that moves most
+  @state() private frame: number | null = null; // null: the apex of the joint
   @state() private name = "";
   @state() private given: Given = {};
   @state() private distance = "";
   @state() private job: Job | null = null;
+  @state() private starting = false;
   @state() private first: MotionData | null = null; // motion of the first example
   private familyQuery = "";
   private familyLine = ""; // Python code that computes it
@@ -66,20 +70,10 @@ export class AimForm extends StudioElement {
 
   async connectedCallback(): Promise<void> {
     super.connectedCallback();
-    this.listen(this.studio.stage, "frame", this.stageMoved);
     this.watch(["selection", "library"], this.again);
     await this.studio.attempt(async () => (this.kinds = await getJson("parametric/kinds")));
   }
 
-  private shownFrame = -1;
-  /** The current frame on the stage is a setting of the form: update when it changes. */
-  private readonly stageMoved = (): void => {
-    const frame = this.stageFrame();
-    if (this.frame === null && frame !== this.shownFrame) {
-      this.shownFrame = frame;
-      this.requestUpdate();
-    }
-  };
   private readonly again = (): void => {
     void this.loadFirst();
     this.requestUpdate();
@@ -108,7 +102,12 @@ export class AimForm extends StudioElement {
       this.first = null;
       return;
     }
-    await this.studio.attempt(async () => (this.first = await fetchMotion(name)));
+    const { signal } = this.turns.begin("first");
+    await this.studio.attempt(async () => {
+      const first = await fetchMotion(name);
+      signal.throwIfAborted(); // another example was chosen in the meantime
+      this.first = first;
+    });
   }
 
   private labels(): string[] {
@@ -138,20 +137,25 @@ export class AimForm extends StudioElement {
     return Math.min(Math.max(stage.characters[0].frameAt(stage.clock.time), low), high);
   }
 
-  private by(): string {
-    const kind = this.kinds.find((one) => one.name === this.kind);
-    const at = kind?.frame ? `@${this.frame ?? this.stageFrame()}` : "";
-    if (this.kind === "at") return `${this.joint}${at}`;
-    return `${this.kind}${kind?.joint ? `(${this.joint})` : ""}${at}`;
+  private chosenJoint(): string {
+    if (this.joint || !this.first) return this.joint || "right_ankle";
+    const [low, high] = this.range();
+    return movingJoint(this.first, low, high + 1);
   }
 
+  private by(): string {
+    const kind = this.kinds.find((one) => one.name === this.kind);
+    const at = kind?.frame ? `@${this.frame ?? (kind.joint ? "apex" : this.stageFrame())}` : "";
+    if (this.kind === "at") return `${this.chosenJoint()}${at}`;
+    return `${this.kind}${kind?.joint ? `(${this.chosenJoint()})` : ""}${at}`;
+  }
+
+  /** The typed name, or one that is not in use. */
   private savedName(): string {
-    return (
-      this.name ||
-      this.query()
-        .split(":")[0]
-        .replace(/_p\d+$/, "")
-    );
+    const base = this.query()
+      .split(":")[0]
+      .replace(/_p\d+$/, "");
+    return this.name.trim() || freeName(base, this.saved);
   }
 
   private body() {
@@ -204,15 +208,19 @@ export class AimForm extends StudioElement {
 
   private async build(event: Event): Promise<void> {
     event.preventDefault();
+    if (this.starting || this.job) return;
+    this.starting = true;
+    const { signal } = this.turns.begin("make");
     await this.studio.attempt(async () => {
-      const job = await send("post", "parametric", { body: this.body() });
-      const made = await finished(job, (now) => (this.job = now));
+      const job = await send("post", "parametric", { body: this.body(), signal });
+      const made = await finished(job, (now) => (this.job = now), signal);
       if (made.left_out.length)
         this.studio.notify(
           `${made.left_out.length} examples were excluded, because their foot contacts differ from those of the first example.`,
         );
       this.dispatchEvent(new CustomEvent("made", { detail: made.name }));
     });
+    this.starting = false;
   }
 
   private exampleFields() {
@@ -247,17 +255,20 @@ export class AimForm extends StudioElement {
         ${
           kind?.joint
             ? html`<label>joint <select id="joint" @change=${(e: Event) => (this.joint = inputValue(e))}>
-          ${joints.map((one) => html`<option ?selected=${one === this.joint}>${one}</option>`)}</select></label>`
+          ${joints.map((one) => html`<option ?selected=${one === this.chosenJoint()}>${one}</option>`)}</select></label>`
             : ""
         }
         ${
           kind?.frame
-            ? html`<label>frame${this.frame === null ? " (on the stage)" : ""} <input id="frame" type="number" min=${low} max=${high}
-          .value=${String(this.frame ?? this.stageFrame())}
-          @input=${(e: Event) => {
-            const text = inputValue(e);
-            this.frame = text ? Number(text) : null;
-          }} /></label>`
+            ? html`<label>moment <select id="moment" @change=${(e: Event) => (this.frame = inputValue(e) ? this.stageFrame() : null)}>
+            ${kind.joint ? html`<option value="" ?selected=${this.frame === null}>where it is farthest out</option>` : ""}
+            <option value="frame" ?selected=${this.frame !== null || !kind.joint}>at a frame…</option></select></label>
+          ${
+            this.frame !== null || !kind.joint
+              ? html`<label>frame <input id="frame" type="number" min=${low} max=${high} .value=${String(this.frame ?? this.stageFrame())}
+            @input=${(e: Event) => (this.frame = inputValue(e) ? Number(inputValue(e)) : this.stageFrame())} /></label>`
+              : ""
+          }`
             : ""
         }
       </div></fieldset>`;
@@ -270,8 +281,14 @@ export class AimForm extends StudioElement {
           @input=${(e: Event) => (this.name = inputValue(e))} /></label>
         <loom-settings-form .fields=${fields()} .given=${this.given}
           @settings=${(event: CustomEvent<Given>) => (this.given = event.detail)}></loom-settings-form></div>
-      <button class="main" id="build" ?disabled=${!this.query() || this.job !== null}>Make</button>
+      <button class="main" id="build" ?disabled=${!this.query() || this.job !== null || this.starting}>${this.saved.includes(this.savedName()) ? `Replace ${this.savedName()}` : "Make"}</button>
       <loom-progress .job=${this.job}></loom-progress>
       ${this.query() ? html`<loom-code cli=${lines.cli} python=${lines.python}></loom-code>` : ""}</form>`;
   }
+}
+
+/** The name, or the name with the first number that makes it unused. */
+export function freeName(base: string, used: readonly string[]): string {
+  if (!used.includes(base)) return base;
+  for (let number = 2; ; number++) if (!used.includes(`${base} ${number}`)) return `${base} ${number}`;
 }

@@ -377,14 +377,14 @@ export class AimView extends View {
   render() {
     const choose = (event: Event) => this.studio.go("aim", { name: inputValue(event) || undefined });
     const form = this.making || !this.opened;
-    return html`<h2>Parametric motion</h2>
+    return html`<h2>Aim a motion</h2>
       <div class="row"><select aria-label="Saved parametric motions" id="artifacts" @change=${choose}>
         <option value="">${this.saved.length ? "choose a saved parametric motion" : "no saved parametric motions"}</option>
         ${this.saved.map((one) => html`<option value=${one.name} ?selected=${one.name === this.opened?.name}>${one.name}: ${one.by.join(", ")} (${one.examples})</option>`)}</select>
         <button aria-pressed=${form} @click=${() => (this.making = !this.making)}>make new</button></div>
       ${
         form
-          ? html`<section style="margin-top:10px"><loom-aim-form .studio=${this.studio} family=${this.studio.route.query.family ?? ""}
+          ? html`<section style="margin-top:10px"><loom-aim-form .studio=${this.studio} .saved=${this.saved.map((one) => one.name)} family=${this.studio.route.query.family ?? ""}
         .takes=${(this.studio.route.query.takes ?? "").split(",").filter(Boolean)}
         @made=${(e: CustomEvent<string>) => {
           this.making = false;

@@ -8,7 +8,7 @@ import { getArrays, getJson } from "../net/api";
 import { Latest } from "../net/live";
 import { inputValue } from "../page/form-input";
 import { segmentText } from "../page/studio";
-import { codeChoice, measureName } from "../page/measure-names";
+import { measureChoices } from "../page/measure-names";
 import { sharedStyles } from "../page/style";
 import "../page/take-picker";
 import { View } from "../page/view";
@@ -302,16 +302,12 @@ export class GridView extends View {
       <label><span>${title}</span><input id=${key} class="name" placeholder=${hint} .value=${request[key]} @change=${typed(key)} /></label>
       <loom-take-picker one .studio=${this.studio} .names=${request[key]} label=${title}
         @takes=${({ detail: [name] }: CustomEvent<string[]>) => this.change({ [key]: name, ...(!request.b && { b: name }) })}></loom-take-picker></div>`;
-    const codes = [...(menu?.distances ?? []), ...(menu?.features ?? [])].map((one) => one.name);
+    const measures = measureChoices(menu?.distances ?? [], menu?.features ?? []);
     return html`<div class="row">
       ${side("a", "rows", "NAME or NAME:START-END")}
       ${side("b", "columns", "any take")}
       <div class="side" style="flex: 0.5; min-width: 90px"><label><span>distance</span><select id="distance" @change=${typed("distance")}>
-        ${[...(menu?.distances ?? []), ...(menu?.features ?? []).filter((one) => !one.name.startsWith("pca"))].map(
-          (one) =>
-            html`<option .value=${one.name} title=${one.name} ?selected=${one.name === request.distance}>${measureName(one.name)}</option>`,
-        )}</select></label>
-        <details><summary>expert</summary>${codeChoice("distance", "distance", codes, request.distance, typed("distance"))}</details></div></div>`;
+        ${Object.entries(measures).map(([code, words]) => html`<option .value=${code} ?selected=${code === request.distance}>${words}</option>`)}</select></label></div></div>`;
   }
 
   private legend() {

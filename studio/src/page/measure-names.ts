@@ -1,7 +1,5 @@
 // Descriptive names of feature sets and frame distances; commands, addresses and "expert" use their codes.
 
-import { html } from "lit";
-
 const WORDS: Record<string, string> = {
   e15: "hands, feet and head",
   e30: "ten joints",
@@ -27,8 +25,8 @@ export function measureName(code: string): string {
   return WORDS[code] ?? code;
 }
 
-/** The same choice by code, as papers and commands write it. */
-export function codeChoice(id: string, title: string, codes: string[], chosen: string, choose: (event: Event) => void) {
-  return html`<label><span>${title}, by code name</span><select id=${`${id}-code`} @change=${choose}>
-    ${codes.map((code) => html`<option .value=${code} title=${measureName(code)} ?selected=${code === chosen}>${code}</option>`)}</select></label>`;
+/** Choices of measures by their codes, with the names and codes as words. */
+export function measureChoices(...lists: readonly { name: string }[][]): Record<string, string> {
+  const titled = (code: string) => (code in WORDS ? `${WORDS[code]} (${code})` : code);
+  return Object.fromEntries(lists.flat().map(({ name }) => [name, titled(name)]));
 }

@@ -2,16 +2,20 @@
 
 import { LitElement } from "lit";
 import { property } from "lit/decorators.js";
+import { Turns } from "../net/turns";
 import type { PageRequests, PageState, Studio } from "./studio";
 
 export abstract class StudioElement extends LitElement {
   @property({ attribute: false }) studio!: Studio;
+  /** Work of this part, which ends when it leaves the page. */
+  protected readonly turns = new Turns();
   private endings: (() => void)[] = [];
 
   disconnectedCallback(): void {
     super.disconnectedCallback();
     for (const end of this.endings) end();
     this.endings = [];
+    this.turns.leave();
   }
 
   /** Call a function, or render, after any of the keys has changed. */

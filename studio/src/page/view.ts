@@ -1,14 +1,11 @@
 // Base class of the views: an element that shows the state in the address.
 
 import { property } from "lit/decorators.js";
-import { Turns } from "../net/turns";
 import { StudioElement } from "./studio-element";
 
 export abstract class View extends StudioElement {
   /** The view's name in the address. */
   @property({ attribute: false }) viewPath!: string;
-  /** Work of this view, which ends when the view is left. */
-  protected readonly turns = new Turns();
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -18,11 +15,6 @@ export abstract class View extends StudioElement {
     this.watch(["library", "selection"]);
     this.listen(this.studio.own, "change", () => this.wear());
     void this.updateComplete.then(() => this.isConnected && this.routeChanged(this.studio.route.query));
-  }
-
-  disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.turns.leave();
   }
 
   private wear(): void {

@@ -142,6 +142,18 @@ export function pick(fields: Field[], names: readonly string[], given: Given = {
   return names.flatMap((name) => all.find((one) => one.name === name) ?? []);
 }
 
+/** Fields with these names only, in their order, also those of groups; of methods, the options with these names. */
+export function restricted(fields: Field[], names: readonly string[]): Field[] {
+  const outside = (field: Field): Field[] => (field.kind === "group" ? field.fields.flatMap(outside) : [field]);
+  const all = fields.flatMap(outside);
+  return names
+    .flatMap((name) => all.find((one) => one.name === name) ?? [])
+    .map((field) => ({
+      ...field,
+      variants: field.variants.map((one) => ({ ...one, fields: restricted(one.fields, names) })),
+    }));
+}
+
 /** The fields that apply to the values: those of groups, and after a method those of the one that is chosen. */
 export function activeFields(fields: Field[], given: Given): Field[] {
   return fields.flatMap((field) => {
