@@ -68,6 +68,7 @@ describe("jobs", () => {
     error: "",
     result: 0,
     state,
+    view: "",
     ...rest,
   });
   it("are polled until they are done", async () => {

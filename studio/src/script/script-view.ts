@@ -12,6 +12,8 @@ import { sharedStyles } from "../page/style";
 import "../page/verdict";
 import { View } from "../page/view";
 import { shortName } from "../search/match-card";
+import type { BlockEdits } from "../timeline/block-lane";
+import { blocksOf, moved, trimmed, type PhraseBlock, type Script } from "./edits";
 
 const EXAMPLE = "walk forward 3 s, sit down, stand up, kick twice with the right foot";
 
@@ -83,16 +85,43 @@ export class ScriptView extends View {
     if (turn.current) this.busy = false;
   }
 
+  /** What can be done with the blocks on the timeline. */
+  private edits(blocks: PhraseBlock[]): BlockEdits {
+    const script = (): Script => ({ phrases: this.acted!.phrases.map((one) => one.text), instead: this.instead });
+    const frames = (take: string) => this.studio.library.motions.find((row) => row.name === take)?.frames ?? Infinity;
+    return {
+      move: (block, before) => {
+        const next = blocks.slice(before).find((one) => !one.bridge);
+        this.edited(moved(script(), blocks[block].number, next?.number ?? this.acted!.phrases.length));
+      },
+      trim: (block, start, end) => this.edited(trimmed(script(), blocks[block], [start, end], frames)),
+      exchange: (block, segment) => this.choose(blocks[block].number, segment),
+    };
+  }
+
+  /** Act a script that was edited on the timeline. */
+  private edited({ phrases, instead }: Script): void {
+    this.script.value = phrases.join(", ");
+    this.go(instead);
+  }
+
   private async show({ script, lines }: ActedScript, signal: AbortSignal): Promise<void> {
     const motion = motionFrom(await sendForArrays("act/motion", { body: { script }, query: wornQuery(), signal }));
+    const blocks = blocksOf(this.acted!, this.instead);
+    const { clock } = this.studio.stage;
+    const again = this.studio.subject?.body().kind === "act"; // edited: go on where it was
+    const time = again ? Math.min(clock.time, motion.frames / motion.fps) : 0;
     this.studio.show([{ motion, title: "script" }], null, {
       title: "acted script",
       body: () => ({ kind: "act", script }),
+      quality: this.acted?.quality,
+      blocks,
+      edit: this.edits(blocks),
       cli: lines.cli,
       python: lines.python,
     });
-    this.studio.stage.clock.seek(0);
-    this.studio.stage.clock.play();
+    clock.seek(time);
+    clock.play();
   }
 
   protected characterChanged(): void {
@@ -107,7 +136,7 @@ export class ScriptView extends View {
     if (now !== this.playing) this.playing = now;
   }
 
-  private go(instead: Record<number, string>): void {
+  private go(instead: Script["instead"]): void {
     const script = this.script.value.trim();
     if (!script) return;
     const chosen = Object.keys(instead).length ? JSON.stringify(instead) : undefined;
