@@ -17,6 +17,7 @@ from motionloom.cli import app
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide, joint_accelerations
 from motionloom.parametric.artifact import open_parametric, save_parametric
+from motionloom.parametric.parameter_text import parameter
 from motionloom.parametric.parametric_motion import parametrize
 from motionloom.parametric.settings import ParametrizeSettings
 
@@ -144,6 +145,36 @@ def test_a_measured_frame_follows_the_query_and_an_extreme_each_motion(kicks):
         np.testing.assert_allclose(motion.space.examples[number, 1:], at_the_top, atol=0.01)
     result = motion.reach(motion.accessible[10], tolerance=0.02)
     assert result.within_tolerance and result.frames == (None, None)
+
+
+def test_the_apex_is_where_most_examples_are_farthest_out(kicks):
+    motion = parametrize(kicks, "right_ankle@apex", ParametrizeSettings(samples=20))
+    (by,) = motion.parameters
+    assert by.text == f"right_ankle@{by.frame}"  # a frame of the query, as if it had been given
+    apexes = []
+    for number, example in enumerate(kicks.examples):
+        path = example.motion.role_positions(["right_ankle"])[:, 0]
+        path = path - example.motion.role_positions(["hips"])[:, 0]
+        out = np.linalg.norm(path - path[0], axis=1) + np.linalg.norm(path - path[-1], axis=1)
+        times = kicks.curve.times[:, number].round().astype(int)
+        apexes.append(out[times.clip(0, len(out) - 1)].argmax())
+    assert by.frame == kicks.examples[0].start_frame + round(np.median(apexes))
+    ahead = motion.space.examples[:, 2]
+    early = parametrize(kicks, f"right_ankle@{by.frame - 12}", ParametrizeSettings(samples=1))
+    assert ahead.mean() > early.space.examples[:, 2].mean() + 0.3  # not on the way
+
+
+def test_an_apex_needs_a_joint_and_a_joint_has_one_in_each_motion():
+    kick = ml.demo.clip("kick_front_mid_right")
+    highest = ml.at("right_ankle", "apex")(kick)[1]
+    assert highest > 0.9 * kick.role_positions(["right_ankle"])[:, 0, 1].max()
+    jump = ml.demo.clip("jump_up")
+    top = jump.role_positions(["hips"])[:, 0, 1].max()
+    assert ml.at("hips", "apex")(jump)[1] == pytest.approx(top, abs=0.02)
+    with pytest.raises(
+        InvalidInput, match="the apex of a joint needs a joint.*center_of_mass@apex"
+    ):
+        parameter("center_of_mass@apex")
 
 
 def test_the_preset_is_the_method_of_the_paper(kicks, kick, targets):

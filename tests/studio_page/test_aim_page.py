@@ -190,7 +190,7 @@ def test_one_number_is_set_by_a_slider(windows, kicks):
     assert max(heights) == pytest.approx(0.8, abs=0.02)
 
 
-def test_the_selection_makes_one_from_the_form(windows, kicks):
+def test_the_selection_makes_one_at_its_apex_and_a_second_keeps_the_first(windows, kicks):
     page = windows(kicks.address + "#/library?take=kick_front_mid_right_p0")
     page.wait_for_function("() => studio.take === 'kick_front_mid_right_p0'")
     settled(page)
@@ -198,16 +198,38 @@ def test_the_selection_makes_one_from_the_form(windows, kicks):
     go(page, "aim")
     form = page.locator("loom-aim-form")
     form.get_by_label("maximum distance").fill("0.12")
-    form.locator("#frame").fill("33")
-    form.locator("#frame").press("Tab")
-    form.locator("#name").fill("made here")
-    form.get_by_label("samples").fill("30")
+    form.get_by_label("samples").fill("60")
     form.get_by_label("samples").press("Tab")
+    page.evaluate("studio.stage.clock.pause(); studio.stage.clock.seek(20 / 30)")  # too early
     settled(page)
     form.locator("#build").click()
     page.wait_for_function(READY)
-    assert page.evaluate(f"{VIEW}.opened.by") == ["right_ankle@33"]
-    in_address(page, "name=made")
+    by = page.evaluate(f"{VIEW}.opened.by")
+    assert len(by) == 1
+    joint, frame = by[0].split("@")
+    assert joint == "right_ankle"
+    assert abs(int(frame) - 33) <= 2
+    # The parameter is where the kick is, not where the playhead was: the foot is in the air.
+    samples = np.array(page.evaluate(f"[...{VIEW}.accessible]")).reshape(-1, 3)
+    assert samples[:, 1].min() > 0.4
+    first = page.evaluate(f"{VIEW}.opened.name")
+    in_address(page, f"name={first}")
+
+    page.get_by_role("button", name="make new").click()
+    form.get_by_label("samples").fill("30")
+    form.get_by_label("samples").press("Tab")
+    form.locator("#moment").select_option("frame")  # the one on the stage
+    form.locator("#frame").fill("31")
+    form.locator("#frame").press("Tab")
+    expect(form.locator("#build")).to_have_text("Make")
+    form.locator("#build").click()
+    page.wait_for_function(f"first => {VIEW}.opened && {VIEW}.opened.name !== first", arg=first)
+    assert page.evaluate(f"{VIEW}.opened.by") == ["right_ankle@31"]
+    names = page.evaluate(f"{VIEW}.saved.map((one) => one.name)")
+    assert first in names  # the second one did not replace the first
+    page.get_by_role("button", name="make new").click()
+    form.locator("#name").fill(first)
+    expect(form.locator("#build")).to_have_text(f"Replace {first}")
 
 
 def test_a_pad_aims_by_pointer_and_by_keys_and_reports_targets_out_of_reach(kick):

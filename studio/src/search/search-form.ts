@@ -143,7 +143,10 @@ export class SearchForm extends StudioElement {
   private form(fields: Field[]) {
     const labels = this.family ? { ...LABELS, max: "max members" } : LABELS;
     const read = ({ detail }: CustomEvent<Given>) => {
-      const changes = valuesOf(fields, detail);
+      const values = Object.entries(valuesOf(fields, detail));
+      const changes: Given = Object.fromEntries(
+        values.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(this.settings[name])),
+      );
       const other = "method" in changes && changes.method !== this.settings.method; // with other distances
       const { mirrors } = methodOf(this.menu!, { ...this.settings, ...changes });
       this.set({ ...changes, ...(other && { [this.limited]: null }), ...(mirrors ? {} : { mirror: false }) });
