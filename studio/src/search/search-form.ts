@@ -147,9 +147,9 @@ export class SearchForm extends StudioElement {
       const changes: Given = Object.fromEntries(
         values.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(this.settings[name])),
       );
-      const other = "method" in changes && changes.method !== this.settings.method; // with other distances
+      const other = "method" in changes; // with other distances
       const { mirrors } = methodOf(this.menu!, { ...this.settings, ...changes });
-      this.set({ ...changes, ...(other && { [this.limited]: null }), ...(mirrors ? {} : { mirror: false }) });
+      this.set({ ...changes, ...(other && { [this.limited]: null }), ...(!mirrors && this.settings.mirror && { mirror: false }) });
     };
     return html`<loom-settings-form .fields=${fields} .given=${withValues(fields, {}, this.settings)} .labels=${labels}
       .choices=${this.choices} .sliders=${this.sliders} @settings=${read}></loom-settings-form>`;

@@ -5,7 +5,8 @@ rejected. A waiting job that is stopped leaves the queue immediately; a running 
 step.
 
 A job with a key is not started twice: whoever asks for the same key gets the job that runs, waits
-or has already ended with a result. Background jobs run one at a time and in order, so that they
+or has already ended with a result. Of jobs for the same request, one at a time runs or waits.
+Background jobs run one at a time and in order, so that they
 never occupy all threads.
 """
 
@@ -61,6 +62,7 @@ class Job(Generic[Result]):
     result: Result | None = None
     view: str = ""
     key: tuple = ()
+    request: tuple = ()
     background: bool = False
     _stop: threading.Event = field(default_factory=threading.Event, repr=False)
     _ended: threading.Event = field(default_factory=threading.Event, repr=False)
@@ -143,6 +145,7 @@ class Jobs:
         *,
         total: int | None = None,
         key: tuple = (),
+        request: tuple = (),
         background: bool = False,
         view: str = "",
     ) -> Job[Result]:
@@ -157,6 +160,10 @@ class Jobs:
         key : tuple
             Identity of the computation: its kind, then everything that its result depends on. A job
             with this key that has not failed or been stopped is returned instead of a new one.
+        request : tuple
+            The request that starts the job. A job that runs or waits for the same request is
+            returned instead of a new one, so that two clicks or two windows do not compute the same
+            twice.
         background : bool
             Nobody waits for the result. Only one of these jobs runs at a time. A job of the same
             kind with another key is outdated and is stopped, and one that the user has stopped is
@@ -177,14 +184,18 @@ class Jobs:
                 if not background and any(job is same[-1] for job, _ in self._waiting):
                     same[-1].background = False  # somebody waits for it now
                 return same[-1]
+            for past in self._jobs.values():
+                if request and past.request == request and past.state == "running" and past.usable:
+                    return past
             running = sum(job.state == "running" for job in self._jobs.values())
             if running >= MOST:
                 raise InvalidInput(
                     f"{running} jobs are running or waiting; wait for one to finish, or stop one"
                 )
             job: Job[Result] = Job(
-                next(self._numbers), title, total=total, view=view, key=key, background=background
-            )
+                next(self._numbers), title, total=total, view=view, key=key, request=request,
+                background=background,
+            )  # fmt: skip
             self._jobs[job.id] = job
             self._waiting.append((job, work))
             ended = [number for number, past in self._jobs.items() if past.state != "running"]

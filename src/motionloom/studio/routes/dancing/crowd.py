@@ -151,7 +151,9 @@ def create(request: CrowdRequest, state: State) -> JobStatus[CrowdResult]:
         return _summary(key, request, crowd, state)
 
     title = f"moving {request.characters} characters"
-    return state.jobs.start(title, work, total=2 * PLANNED).status()
+    return state.jobs.start(
+        title, work, total=2 * PLANNED, request=("crowd", request.model_dump_json())
+    ).status()
 
 
 @router.get("/{id}", response_model=CrowdHead, response_class=ArrayResponse)

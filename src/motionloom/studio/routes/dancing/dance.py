@@ -178,7 +178,12 @@ def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus[C
         )
         return _summary(key, choreography)
 
-    return state.jobs.start("cutting movements at their beats", work, total=total).status()
+    return state.jobs.start(
+        "cutting movements at their beats",
+        work,
+        total=total,
+        request=("choreography", request.model_dump_json()),
+    ).status()
 
 
 @router.put("/music/{filename}")
@@ -262,7 +267,9 @@ def rehearse(request: DanceRequest, state: State) -> JobStatus[FrameCount]:
     def work(job: Job) -> FrameCount:
         return {"frames": len(dance_of(request, state, job.advance).motions[0])}
 
-    return state.jobs.start("dancing", work, total=PLANNED).status()
+    return state.jobs.start(
+        "dancing", work, total=PLANNED, request=("dance", request.model_dump_json())
+    ).status()
 
 
 def choreography_of(state: AppState, key: str) -> Choreography:

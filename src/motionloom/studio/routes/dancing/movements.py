@@ -102,7 +102,12 @@ def create(request: MovementsRequest, state: State) -> JobStatus[StoredMovements
         _store(state, choreography, request.name)
         return {"name": request.name, "left_out": dict(choreography.left_out or {})}
 
-    return state.jobs.start("cutting movements at their beats", work, total=total).status()
+    return state.jobs.start(
+        "cutting movements at their beats",
+        work,
+        total=total,
+        request=("movements", request.model_dump_json()),
+    ).status()
 
 
 @router.get("/{name}")

@@ -236,7 +236,12 @@ def prepare(request: SearchRequest, state: State) -> Preparation:
         prepare_search(state.library, request.settings, progress=job.advance)
         state.cached(("prepared",), set).add(what)
 
-    job = state.jobs.start(f"preparing {method.NAME}", work, total=len(state.library))
+    job = state.jobs.start(
+        f"preparing {method.NAME}",
+        work,
+        total=len(state.library),
+        request=("prepare", request.model_dump_json()),
+    )
     return Preparation(lacking=None, job=job.status())
 
 
@@ -251,7 +256,9 @@ def build_web(request: SearchRequest, state: State) -> JobStatus[BuiltWebs]:
         return {"pairs": report.pairs, "built": report.built, "seconds": report.seconds}
 
     total = lacking.pairs if lacking else 0
-    return state.jobs.start("building match webs", work, total=total).status()
+    return state.jobs.start(
+        "building match webs", work, total=total, request=("web", request.model_dump_json())
+    ).status()
 
 
 def _web_settings(settings: SearchSettings) -> WebSettings:
@@ -332,7 +339,9 @@ def grow(request: FamilyRequest, state: State) -> JobStatus[GrownFamily]:
         )
         return {"id": request.id, "nodes": len(family.nodes)}
 
-    return state.jobs.start("growing a family", work, total=None).status()
+    return state.jobs.start(
+        "growing a family", work, total=None, request=("family", request.model_dump_json())
+    ).status()
 
 
 @router.post("/families/lines")

@@ -122,7 +122,12 @@ def act(request: ActRequest, state: State) -> JobStatus[ActResult]:
         answer["quality"] = quality_head(acted.motion.quality)
         return answer
 
-    return state.jobs.start("acting", work, total=len(state.library) + _STEPS).status()
+    return state.jobs.start(
+        "acting",
+        work,
+        total=len(state.library) + _STEPS,
+        request=("act", request.model_dump_json()),
+    ).status()
 
 
 @router.post("/motion", response_model=MotionHead, response_class=ArrayResponse)

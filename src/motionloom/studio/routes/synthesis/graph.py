@@ -232,7 +232,9 @@ def build(request: GraphRequest, state: State) -> JobStatus[GraphInfo]:
         return edited.graph.info()
 
     total = count * (count + 1) // 2
-    return state.jobs.start("comparing takes", work, total=total).status()
+    return state.jobs.start(
+        "comparing takes", work, total=total, request=("graph", request.model_dump_json())
+    ).status()
 
 
 @router.post("/drawn", response_model=GraphHead, response_class=ArrayResponse)
@@ -306,7 +308,9 @@ def plan_walk(request: WalkRequest, state: State) -> JobStatus[FrameCount]:
 
         return {"frames": len(walk_of(state, request, job.advance, show))}
 
-    return state.jobs.start("planning a walk", work, total=PLANNED).status()
+    return state.jobs.start(
+        "planning a walk", work, total=PLANNED, request=("walk", request.model_dump_json())
+    ).status()
 
 
 def _walk_key(request: WalkRequest) -> str:

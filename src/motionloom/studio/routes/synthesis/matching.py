@@ -133,7 +133,12 @@ def build(request: MatchingRequest, state: State) -> JobStatus[MatchingInfo]:
             "lines": _lines(state.library.path, settings),
         }
 
-    return state.jobs.start("building the controller", work, total=takes).status()
+    return state.jobs.start(
+        "building the controller",
+        work,
+        total=takes,
+        request=("matching", request.model_dump_json()),
+    ).status()
 
 
 @router.post("/coverage")
@@ -153,7 +158,9 @@ def coverage(request: MatchingRequest, state: State) -> JobStatus[CoverageResult
         state.cached(("coverage", key), lambda: page)
         return {"id": key, "sentences": report.sentences()}
 
-    return state.jobs.start("measuring the coverage of the takes", work).status()
+    return state.jobs.start(
+        "measuring the coverage of the takes", work, request=("coverage", request.model_dump_json())
+    ).status()
 
 
 @router.get("/coverage/{key}", response_class=Response)

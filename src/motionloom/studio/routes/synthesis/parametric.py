@@ -134,7 +134,7 @@ def create(request: ParametrizeRequest, state: State) -> JobStatus[ParametrizeRe
         }
 
     title = "searching the family" if request.query else "registering the examples"
-    return state.jobs.start(title, work).status()
+    return state.jobs.start(title, work, request=("parametric", request.model_dump_json())).status()
 
 
 @router.get("/{name}", response_model=ParametricHead, response_class=ArrayResponse)
