@@ -149,7 +149,11 @@ export class SearchForm extends StudioElement {
       );
       const other = "method" in changes; // with other distances
       const { mirrors } = methodOf(this.menu!, { ...this.settings, ...changes });
-      this.set({ ...changes, ...(other && { [this.limited]: null }), ...(!mirrors && this.settings.mirror && { mirror: false }) });
+      this.set({
+        ...changes,
+        ...(other && { [this.limited]: null }),
+        ...(!mirrors && this.settings.mirror && { mirror: false }),
+      });
     };
     return html`<loom-settings-form .fields=${fields} .given=${withValues(fields, {}, this.settings)} .labels=${labels}
       .choices=${this.choices} .sliders=${this.sliders} @settings=${read}></loom-settings-form>`;
