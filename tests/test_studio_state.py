@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from studio_takes import studio_client
 from waiting import LIMIT, wait_until
 
 pytest.importorskip("fastapi")
@@ -14,7 +15,15 @@ import motionloom as ml  # noqa: E402
 from motionloom.errors import InvalidInput  # noqa: E402
 from motionloom.studio import messages  # noqa: E402
 from motionloom.studio.state.app_state import AppState  # noqa: E402
-from motionloom.studio.state.jobs import Jobs  # noqa: E402
+from motionloom.studio.state.jobs import AT_ONCE, Jobs  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def small_library(tmp_path_factory):
+    with ml.Library.create(tmp_path_factory.mktemp("state") / "small.loom") as library:
+        for name in ("walk_p0", "walk_left_p0", "dance_groove_p0"):
+            library.add_motion(ml.demo.clip(name))
+        yield library
 
 
 @pytest.fixture
@@ -183,6 +192,39 @@ def test_a_job_with_a_key_is_started_once():
     assert jobs.wait(first.id, LIMIT).result == jobs.wait(other.id, LIMIT).result == "made"
     assert jobs.start("making", work, key=("thing", 1)) is first  # and once it has ended
     assert len(starts) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("act", {"script": "walk 2 s"}),
+        ("crowds", {"kind": "march"}),
+        ("dance/choreographies", {"takes": [["dance_groove_p0"]]}),
+        ("families/grow", {"query": "walk_p0:0-30"}),
+        ("graphs", {"settings": {"only": ["walk_p0", "walk_left_p0"]}}),
+        ("matching", {"settings": {"only": ["walk_p0"]}}),
+        ("matching/coverage", {"settings": {"only": ["walk_p0"]}}),
+        ("parametric", {"query": "walk_p0:0-30", "by": ["turn"], "name": "turns"}),
+        ("search/web", {"query": "walk_p0:0-30", "settings": {"method": {"name": "web"}}}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_no_job_is_started_twice(small_library, path, body):
+    with studio_client(small_library) as client:
+        jobs = client.app.state.studio.jobs
+        held = threading.Event()
+        for number in range(AT_ONCE):  # so that everything else waits
+            jobs.start(f"busy {number}", lambda job: held.wait(60))
+        try:
+            first, second = (client.post(f"/api/{path}", json=body) for _ in range(2))
+            assert first.status_code == second.status_code == 200, first.text
+            assert first.json()["id"] == second.json()["id"]
+            jobs.stop(first.json()["id"])  # a job that is being stopped is not handed out
+            assert client.post(f"/api/{path}", json=body).json()["id"] != first.json()["id"]
+        finally:
+            for job in client.get("/api/jobs").json():
+                jobs.stop(job["id"])
+            held.set()
 
 
 def test_a_stopped_job_is_started_again_on_request_but_not_in_the_background():
