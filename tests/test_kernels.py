@@ -254,3 +254,42 @@ def test_kernels_run_as_plain_python_where_numba_is_switched_off():
     np.testing.assert_allclose(plain[0][::2], compiled[0][::2], rtol=1e-12)
     np.testing.assert_allclose(plain[1], compiled[1], rtol=1e-6)
     assert plain[3] == pytest.approx(compiled[3])
+
+
+COMMANDS = """
+import sys
+from motionloom.cli import main
+for line in ("info walk.bvh", "convert walk.bvh out.glb", "convert walk.bvh out.npy",
+             "show walk.bvh -o out.png", "show walk.bvh -o out.html"):
+    sys.argv = ["motionloom", *line.split()]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code
+"""
+WITHOUT_NUMBA = f"""
+import sys, warnings
+sys.modules["numba"] = sys.modules["llvmlite"] = None
+warnings.simplefilter("error")
+{COMMANDS}
+from motionloom.kernels import kernel
+half = kernel(lambda values: values / 2)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert half(4.0) == 2.0
+assert "pip install numba" in str(caught[0].message)
+"""
+
+
+def test_files_are_read_converted_and_shown_without_numba(tmp_path):
+    """With the same bytes as with Numba, and without a warning; other kernels run as Python."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for name, program in {"with": COMMANDS, "without": WITHOUT_NUMBA}.items():
+        clip("walk").save(tmp_path / name / "walk.bvh")
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path / name, env=env, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    for name in ("out.glb", "out.npy", "out.png", "out.html"):
+        assert (tmp_path / "with" / name).read_bytes() == (tmp_path / "without" / name).read_bytes()

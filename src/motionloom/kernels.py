@@ -8,7 +8,8 @@ long as Numba is not loaded and the calls so far add up to little work.
 Compiled code is cached in ``NUMBA_CACHE_DIR``, or in the user's cache folder if that is not set.
 The cache key is the content of the kernel and of all kernels it calls (`motionloom.kernel_cache`).
 With ``NUMBA_DISABLE_JIT=1``, kernels run as Python functions, for debuggers and coverage
-measurements.
+measurements. Without Numba, they run as NumPy equivalents or Python functions: enough to read,
+convert and show files, and a warning says that more takes long.
 
 ``kernel_signatures.txt`` lists the argument types that kernels are called with, so that
 `compile_listed` can compile them before their first call.
@@ -20,6 +21,7 @@ import functools
 import os
 import pickle
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +29,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from motionloom.errors import InvalidInput
 
 # Time that NumPy equivalents may take in one process before Numba is loaded, in nanoseconds. This
 # is about the time to import Numba and load a few cached kernels.
@@ -140,9 +144,15 @@ class Kernel:
     @functools.cached_property
     def compiled(self) -> Callable:
         """Numba's dispatcher for the function, in which called kernels are also dispatchers."""
-        import numba
-
-        config: Any = numba.config
+        numba = _numba()
+        if numba is None:
+            warnings.warn(
+                "Numba is not installed, so large files and searches take up to a hundred times "
+                "as long; install it with: pip install numba",
+                stacklevel=2,
+            )
+            if self.numpy is not None:
+                return self.numpy
         function = self.function
         scope = dict(function.__globals__)
         scope[function.__name__] = None  # a kernel that calls itself is not supported
@@ -152,7 +162,7 @@ class Kernel:
             function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
         )
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-        if config.DISABLE_JIT:
+        if numba is None or numba.config.DISABLE_JIT:
             return np.errstate(all="ignore")(copy)  # compiled code does not emit warnings
         compiled: Any
         options = {"nogil": True, **self.options}
@@ -195,10 +205,20 @@ class Kernel:
 def _is_small(args: tuple, nanoseconds: float) -> bool:
     """Return whether Numba is not loaded yet and there has been little work for it so far."""
     global _spent
-    if "numba" in sys.modules:
+    if sys.modules.get("numba") is not None:
         return False
     _spent += _CALL + nanoseconds * sum(arg.size for arg in args if isinstance(arg, np.ndarray))
     return _spent <= SMALL
+
+
+@functools.cache
+def _numba() -> ModuleType | None:
+    """Return the module, or None if it is not installed."""
+    try:
+        import numba
+    except ModuleNotFoundError:
+        return None
+    return numba
 
 
 def _sha256(data: bytes = b""):
@@ -273,13 +293,13 @@ def compile_listed(line: str) -> None:
     >>> four = "(float64, float64, float64, float64)"
     >>> compile_listed(f"motionloom.motion.smoothing.critically_damped_spring {four}")
     """
-    import numba
-
+    numba = _numba()
+    if numba is None:
+        raise InvalidInput("kernels are compiled by Numba; install it with: pip install numba")
     from motionloom.kernel_cache import compile_silently
 
-    config: Any = numba.config
     name, kinds = listed_types(line)
-    if not config.DISABLE_JIT:
+    if not numba.config.DISABLE_JIT:
         compile_silently()
         kernels[name].with_compiled(
             lambda compiled: kernels[name].signature or compiled.compile(kinds)
