@@ -167,7 +167,10 @@ _STEPS = Setting(
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class Dtw(SegmentOptions, FeatureOptions, Method):
-    """Exact subsequence DTW over the whole library."""
+    """Exact subsequence DTW over the whole library.
+
+    With the default options, a film is compared as seen from one direction (`filmed`).
+    """
 
     NAME: ClassVar = "dtw"
 
@@ -193,9 +196,14 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
     def candidates(
         self, library: Store, query: Query, settings: SearchSettings
     ) -> tuple[list[Candidate], Timeline]:
-        """Search by subsequence DTW."""
+        """Search by subsequence DTW, or for a film as seen from one direction."""
         from motionloom.search.subsequence.dtw import dtw_search
+        from motionloom.search.subsequence.filmed import applies, film_search
 
+        if applies(query, self):
+            candidates, timeline = film_search(library, query, settings)
+            if candidates:  # all takes may be much shorter than the film
+                return candidates, timeline
         return dtw_search(library, query, settings)
 
     def unit(self) -> str:
