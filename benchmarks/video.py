@@ -168,7 +168,8 @@ def _row(name: str, figure: dict[str, float]) -> Result:
         f"{100 * figure['same_action']:.0f} %, same description "
         f"{100 * figure['same_description']:.0f} %, the very take {100 * figure['same_take']:.0f} "
         f"%, the very segment {100 * figure['same_segment']:.0f} %, first of all takes "
-        f"{100 * figure['first']:.0f} %; joint error {figure['error_cm']:.1f} cm, expected {figure['expected_cm']:.1f} cm"
+        f"{100 * figure['first']:.0f} %; joint error {figure['error_cm']:.1f} cm, expected "
+        f"{figure['expected_cm']:.1f} cm"
     )
     return Result(name, figure["cpu_s"], "", None, None, note)
 
