@@ -99,6 +99,8 @@ export class App extends LitElement {
       if (this.studio.library.name && !this.starting && tourIsNew()) this.studio.showTour(true);
     });
     this.studio.views = new Set(VIEWS.map((one) => one.path));
+    this.loadLate();
+    this.studio.watch(["visits"], () => this.loadLate());
     void this.studio.start();
     void this.studio.attempt(loadSettings).then(() => (this.settings = true));
     const stage = (this.studio.stage = new Stage(this.stageHost));
@@ -117,6 +119,11 @@ export class App extends LitElement {
     addEventListener("resize", this.size);
     window.studio = this.studio; // for the console and the tests
     this.ready = true;
+  }
+
+  /** Load views that are not part of the first load. */
+  private loadLate(): void {
+    if (this.studio.route.view === "show") void this.studio.attempt(() => import("./show/show-view"));
   }
 
   protected updated(_changed: PropertyValues): void {

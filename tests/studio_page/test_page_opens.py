@@ -23,7 +23,7 @@ def test_every_view_opens(page):
     open_take(page, "walk_p0")
     titles = set()
     views = page.evaluate("[...studio.views]")
-    assert len(views) == 11
+    assert len(views) == 12
     for view in views:
         go(page, view)
         shown = page.locator(f"loom-{view}-view")

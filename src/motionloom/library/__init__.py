@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from motionloom.library.fronts import evaluate_sentences as evaluate_sentences
     from motionloom.library.fronts import family_sweep as family_sweep
     from motionloom.library.fronts import phrase_options as phrase_options
+    from motionloom.library.fronts import prepare_film_search as prepare_film_search
     from motionloom.library.fronts import prepare_search as prepare_search
     from motionloom.library.fronts import segment_query as segment_query
     from motionloom.library.library import Library as Library

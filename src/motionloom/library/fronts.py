@@ -72,6 +72,15 @@ def prepare_search(
             open_index(library.store, rows, "bucket")
 
 
+def prepare_film_search(library: Library, *, progress: Progress | None = None) -> None:
+    """Compute and save what a search with a film needs; see `prepare_search`."""
+    from motionloom.search.subsequence.filmed import prepare
+
+    if not len(library):
+        raise LibraryError(f"{library.path}: the library is empty; import motions first")
+    prepare(library.store, progress=progress)
+
+
 def phrase_options(
     library: Library, script: str, *, workers: int | None = None, progress: Progress | None = None
 ) -> list[PhraseOptions]:

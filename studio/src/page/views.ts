@@ -23,6 +23,7 @@ export const TABS: readonly Tab[] = [
     views: [
       { path: "library", title: "Takes", tag: "loom-library-view" },
       { path: "search", title: "Search", tag: "loom-search-view", wide: true },
+      { path: "show", title: "Show it", tag: "loom-show-view" },
     ],
   },
   { title: "Aim", does: "a kick that lands here", views: [{ path: "aim", title: "Aim", tag: "loom-aim-view" }] },

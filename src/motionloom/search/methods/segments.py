@@ -201,9 +201,7 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
         from motionloom.search.subsequence.filmed import applies, film_search
 
         if applies(query, self):
-            candidates, timeline = film_search(library, query, settings)
-            if candidates:  # all takes may be much shorter than the film
-                return candidates, timeline
+            return film_search(library, query, settings)
         return dtw_search(library, query, settings)
 
     def unit(self) -> str:

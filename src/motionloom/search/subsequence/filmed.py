@@ -108,7 +108,7 @@ def film_search(
     table = prepare(library)
     allowed = chosen_mask(library, table.names, **motion_choice(settings))
     limits = Limits.of(settings, query.span(table))
-    found: list[tuple[float, int, int]] = []
+    segments: list[tuple[float, int, int]] = []
     low, high = limits.durations
     tempi = [tempo for tempo in TEMPI if low <= tempo <= high]
     films = [
@@ -122,11 +122,11 @@ def film_search(
         _clip(costs, table.starts, len(film), allowed)
         ends = local_minima(costs, table.starts, limits.reach(len(film)))
         ends = ends[costs[ends] <= limits.max_distance]
-        found += [(float(costs[s]), int(s), len(film)) for s in ends]
+        segments += [(float(costs[s]), int(s), len(film)) for s in ends]
     suppression = limits.suppression()
     count = round((query.end_frame - query.start_frame) / query.motion.fps * RATE)
     candidates: list[Candidate] = []
-    for cost, start, length in sorted(found):
+    for cost, start, length in sorted(segments):
         if limits.reached(len(candidates)):
             break
         if suppression.keep(start, start + length):

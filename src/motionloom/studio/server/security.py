@@ -175,13 +175,15 @@ def _cookie(text: str, name: str) -> str:
 def _guarded(send: Send, path: str, host: str) -> Send:
     """Return a `send` function that adds the security headers."""
     lines = f"ws://{host} wss://{host}" if host else ""
+    # The page compiles WebAssembly, served by the studio, to estimate poses in "Show it".
+    scripts = "script-src 'self' 'wasm-unsafe-eval'; " if path == "/" else ""
 
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers["Content-Security-Policy"] = (
                 "default-src 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; "
-                f"style-src 'self' 'unsafe-inline'; connect-src 'self' {lines}; "
+                f"{scripts}style-src 'self' 'unsafe-inline'; connect-src 'self' {lines}; "
                 "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
             )
             headers["X-Content-Type-Options"] = "nosniff"
