@@ -77,6 +77,8 @@ class Settings:
         Time limit in seconds for all rounds of a contestant; slower ones run in fewer rounds.
     frames : float, optional
         Number of frames: synthetic ones, or those of a set, depending on the benchmark.
+    before : Path, optional
+        The ``motionloom`` program of an earlier release, to compare with.
     """
 
     data: Path | None = None
@@ -85,6 +87,7 @@ class Settings:
     seed: int = 1
     budget_s: float = 20.0
     frames: float | None = None
+    before: Path | None = None
 
 
 def benchmark_module(name: str) -> ModuleType:

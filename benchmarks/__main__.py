@@ -40,6 +40,14 @@ def bench(
             min=1.0,
         ),
     ] = None,
+    before: Annotated[
+        Path | None,
+        Option(
+            "Program of an earlier release, such as VENV/bin/motionloom, that runs the same "
+            "commands (waits).",
+            metavar="PROGRAM",
+        ),
+    ] = None,
     install_rivals: Annotated[
         bool,
         Option("Install the rivals into a cache folder first."),
@@ -89,6 +97,7 @@ def bench(
             "rounds": rounds or default,
             "seed": seed,
             "frames": frames,
+            "before": before,
         }
         typed = {"command": _command(each, options, default)}
         options["install_rivals"] = install_rivals
@@ -104,6 +113,9 @@ def bench(
             remark(f"{each}: {error}")
             continue
         reports.append(result)
+        if hasattr(module := benchmark_module(each), "too_slow"):
+            for line in module.too_slow(result):
+                remark(f"{each}: {line}")
         if results is not None:
             lost = fallen(result, results)
             for line in lost or slower(result, results):
@@ -144,8 +156,9 @@ def measured(name: str, options: dict[str, Any]) -> dict[str, Any]:
     """Run a benchmark in a process in which every library uses one thread; return its report."""
     from benchmarks.process import one_thread_environment
 
-    data = options["data"]
-    options = {**options, "data": str(data.absolute()) if data else None}
+    places = {name: options[name] for name in ("data", "before")}
+    absolute = {name: str(place.absolute()) if place else None for name, place in places.items()}
+    options = {**options, **absolute}
     command = [sys.executable, "-m", "benchmarks.process", name, json.dumps(options)]
     done = subprocess.run(
         command,
@@ -164,9 +177,10 @@ def measured(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def _command(name: str, options: dict[str, Any], default_rounds: int) -> str:
     """Command that repeats the run, without options that have their default value."""
-    defaults = {"data": None, "files": 20, "rounds": default_rounds, "seed": 1, "frames": None}
+    options = {**options, "before": "PROGRAM" if options["before"] else None}
+    defaults = {"data": None, "files": 20, "rounds": default_rounds, "seed": 1}
     changed = [
-        f"--{key} {_typed(value)}" for key, value in options.items() if value != defaults[key]
+        f"--{key} {_typed(value)}" for key, value in options.items() if value != defaults.get(key)
     ]
     return " ".join(["python -m benchmarks", name, *changed])
 

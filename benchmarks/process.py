@@ -23,7 +23,7 @@ from benchmarks.rivals import install, open_cache
 from motionloom.errors import MotionloomError
 
 # The linear algebra libraries and Numba read these when they are first imported.
-_THREAD_VARIABLES = (
+THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -49,7 +49,7 @@ def one_thread_environment() -> dict[str, str]:
 
     The process imports `benchmarks` and `motionloom` from this checkout.
     """
-    environment = dict(os.environ, **dict.fromkeys(_THREAD_VARIABLES, "1"))
+    environment = dict(os.environ, **dict.fromkeys(THREAD_VARIABLES, "1"))
     root = Path(__file__).parents[1]
     paths = [str(root), str(root / "src"), *filter(None, [environment.get("PYTHONPATH")])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
@@ -130,8 +130,8 @@ def _log(text: str) -> None:
 def _main(name: str, options: str) -> None:
     given = json.loads(options)
     install_rivals = given.pop("install_rivals")
-    data = given.pop("data")
-    settings = Settings(data=Path(data) if data else None, **given)
+    places = {name: Path(given[name]) if given[name] else None for name in ("data", "before")}
+    settings = Settings(**{**given, **places})
     started = time.perf_counter()
     # Some rivals print while they read; standard output is reserved for the report.
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):

@@ -13,6 +13,7 @@ from waiting import LIMIT, wait_until
 import motionloom as ml
 from motionloom import demo
 
+MOST_BYTES = 1e9  # of memory that a server of these tests may take, whatever its jobs
 TAKES = (
     "walk_p0", "walk_p1", "walk_slow_p0", "walk_fast_p0", "walk_left_p0", "walk_right_p0",
     "march_p0", "march_p1", "jog_p0", "kick_front_low_right_p0", "kick_front_mid_right_p0",
@@ -68,8 +69,17 @@ class StudioServer:
     def __enter__(self) -> StudioServer:
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, kind, *error) -> None:
+        peak = self.peak_bytes()
         self.stop()
+        assert kind or peak < MOST_BYTES, f"the server took {peak / 1e6:.0f} MB of memory"
+
+    def peak_bytes(self) -> int:
+        """Largest memory of the server so far; 0 if it has ended, or if this is not Linux."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        text = status.read_text() if status.exists() else ""
+        peak = re.search(r"VmHWM:\s+(\d+) kB", text)
+        return 1024 * int(peak.group(1)) if peak else 0
 
     def _start(self, port: int) -> None:
         command = [sys.executable, "-c", "from motionloom.cli import main; main()", "studio"]

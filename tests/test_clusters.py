@@ -46,6 +46,22 @@ def test_more_fineness_makes_fewer_clusters_until_there_is_one(lib):
     assert counts[0] == len(lib) and counts[0] > counts[1] > counts[2] == 1
 
 
+def test_clusters_without_names_are_the_same_groups_and_caption_no_take(tmp_path, monkeypatch):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    for name in (*KINDS["kick"], *KINDS["walk"]):
+        library.add_motion(ml.demo.clip(name), name=name)
+    steps = []
+    with monkeypatch.context() as patch:
+        for slow in ("text.clusters.caption_table", "dance.motion_beats.beats.analyze_beats"):
+            patch.setattr(f"motionloom.{slow}", None)
+        quick = library.clusters(names=False, workers=1, progress=steps.append)
+    assert sum(steps) == len(library)
+    assert {(each.name, each.kind, each.rhythmic) for each in quick} == {("", "", False)}
+    named = library.clusters(workers=1)
+    assert [each.motions for each in quick] == [each.motions for each in named]
+    assert {"kick right", "walk"} == {each.name for each in named}
+
+
 def test_only_chosen_takes_are_put_into_clusters(lib):
     clusters = lib.clusters(only=KINDS["walk"], workers=1)
     assert sorted(name for cluster in clusters for name in cluster.motions) == sorted(KINDS["walk"])

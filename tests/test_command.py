@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -325,3 +328,21 @@ def test_every_option_is_explained(name):
     for row in app.get_command(None, name).rows:
         if isinstance(row.parameter, click.Option):
             assert row.help and row.help[0].isascii(), row.parameter.opts
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
+@pytest.mark.parametrize("chosen", [None, "2"])
+def test_commands_use_one_thread_for_small_matrices_unless_the_user_chose_a_number(chosen):
+    code = (
+        "import os, sys; from motionloom.cli import main; sys.argv[1:] = ['info', 'nosuch.bvh']\n"
+        "try: main()\nexcept SystemExit: pass\nassert 'numpy' in sys.modules\n"
+        "from threadpoolctl import threadpool_info as info; import numpy\n"
+        "print(max(pool['num_threads'] for pool in info() if pool['user_api'] == 'blas'))"
+    )
+    unset = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}
+    usual = {name: text for name, text in os.environ.items() if name not in unset}
+    given = {} if chosen is None else {"OPENBLAS_NUM_THREADS": chosen}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**usual, **given}, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == (chosen or "1"), done.stderr

@@ -30,6 +30,11 @@ def test_clusters_have_names_and_takes(client):
     done = result(client, "/api/clusters")
     assert {each["name"] for each in done["result"]} == {"walk", "kick right"}
     assert done["done"] == done["total"] == 12  # captions, distances and tempos of each take
+    quick = result(client, "/api/clusters", {"settings": {"names": False}})
+    assert [each["motions"] for each in quick["result"]] == [
+        each["motions"] for each in done["result"]
+    ]
+    assert quick["done"] == quick["total"] == 4
     settings = {"only": ["walk", "walk_fast"], "fineness": 9.0}
     two = result(client, "/api/clusters", {"settings": settings})
     assert [sorted(each["motions"]) for each in two["result"]] == [["walk", "walk_fast"]]

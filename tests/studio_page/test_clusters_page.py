@@ -41,6 +41,26 @@ def test_unlabeled_takes_are_shown_as_piles_and_labeled_at_once(unlabeled):
     assert library.labels.counts() == {}
 
 
+def test_piles_are_shown_before_their_names_are_known(unlabeled):
+    page, _ = unlabeled
+    kicks = page.locator("loom-clusters li").filter(has_text="kick right")
+    expect(kicks).to_have_count(1)
+    held = []
+    page.route(  # the names do not come until the test lets them
+        "**/api/clusters",
+        lambda route: held.append(route) if '"names":true' in route.request.post_data
+        else route.continue_(),
+    )  # fmt: skip
+    page.locator("loom-clusters select").select_option("coarser")
+    expect(page.locator("#cluster-count")).to_contain_text("their names follow")
+    expect(page.locator("loom-clusters li").first).to_contain_text("_p")  # the name of a take
+    expect(kicks).to_have_count(0)
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    expect(page.locator("#cluster-count")).to_contain_text("named after their captions")
+
+
 def test_several_takes_are_labeled_renamed_deleted_and_restored_by_keyboard(unlabeled):
     page, library = unlabeled
     page.locator("#takes").click()

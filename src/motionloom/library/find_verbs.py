@@ -307,7 +307,7 @@ class FindVerbs:
         settings : ClusterSettings, optional
         progress : callable, optional
             Called with the number of steps since the last call; three per motion in total, for
-            captions, distances and tempos.
+            captions, distances and tempos, or one without names.
 
         Returns
         -------

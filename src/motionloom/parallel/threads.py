@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+from motionloom.configuration import THREAD_SETTINGS
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def one_thread() -> Iterator[None]:
 
 def use_one_thread() -> None:
     """Limit all numerical libraries to one thread in this process."""
-    for setting in _SETTINGS:
+    for setting in THREAD_SETTINGS:
         os.environ[setting] = "1"
     if "numba" in sys.modules:
         sys.modules["numba"].set_num_threads(1)

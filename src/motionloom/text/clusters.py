@@ -35,7 +35,7 @@ from motionloom.text.settings import FINENESS, ClusterSettings
 _STILL = {"stand", "sit", "lie", "kneel", "crouch"}  # states rather than actions
 _USUAL = 0.6  # minimum fraction of the takes, or of the time, for an event to be typical
 
-Kind = Literal["locomotion", "rest", "action"]
+Kind = Literal["locomotion", "rest", "action", ""]
 Tempos = Callable[..., Mapping[str, float | None]]
 
 
@@ -46,11 +46,12 @@ class Cluster:
     Attributes
     ----------
     name : str
-        Name proposed from captions, such as ``kick right``; empty if no name fits.
+        Name proposed from captions, such as ``kick right``; empty if no name fits, or without
+        names.
     motions : tuple of str
         Names of the takes: the most typical take first, then the others by their distance from it.
     kind : str
-        ``locomotion``, ``rest`` or ``action``.
+        ``locomotion``, ``rest`` or ``action``; empty without names.
     seconds : float
         Total duration of the takes, in seconds.
     spread : float
@@ -100,8 +101,11 @@ def library_clusters(
         if progress is not None:
             progress(steps)
 
-    described = caption_table(library, workers=settings.workers, progress=report)
-    report(total - done)  # if the captions were already stored
+    events: Mapping[str, Sequence[Event]] = {}
+    if settings.names:
+        described = caption_table(library, workers=settings.workers, progress=report)
+        report(total - done)  # if the captions were already stored
+        events = dict(zip(described.names, described.events, strict=True))
     table = clip_table(library, StatisticsMeasure())
     whole = np.flatnonzero(table.clips.whole)
     chosen = [c for c in whole if among is None or table.names[c] in among]
@@ -110,9 +114,10 @@ def library_clusters(
     some = np.array(chosen, dtype=np.int64)
     distances = corrected(clip_distance_table(library, table, some, progress=report))
     names = [table.names[c] for c in chosen]
-    events = dict(zip(described.names, described.events, strict=True))
     seconds = dict(zip(names, (table.frames / table.fps)[some].tolist(), strict=True))
     clusters = clusters_of(names, distances, events, seconds, fineness=settings.fineness)
+    if not settings.names:
+        return [replace(each, kind="") for each in clusters]
     heads = [cluster.motions[0] for cluster in clusters]
     number = iter(range(1, len(heads) + 1))
     rhythmic = tempos(

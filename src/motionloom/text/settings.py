@@ -31,6 +31,16 @@ class ClusterSettings(MotionChoice):
         "Smaller values give more clusters.",
         above=0.0,
     )
+    names: bool = setting(
+        True,
+        "Name the clusters after captions, and find their rhythms. Without names, the first "
+        "clusters of a large library take a fourth of the time.",
+    )
     workers: int | None = setting(
         None, "Number of processes for captioning motions the first time. [one per core]", least=1
     )
+
+    @property
+    def steps(self) -> int:
+        """Number of steps per motion that are reported as progress."""
+        return 3 if self.names else 1

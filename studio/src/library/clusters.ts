@@ -22,6 +22,7 @@ type Fineness = keyof typeof FINENESS;
 export class Clusters extends StudioElement {
   @property({ attribute: false }) store!: ThumbnailStore;
   @state() private clusters: Cluster[] | null = null;
+  @state() private named = false;
   @state() private job: Job | null = null;
   @state() private fineness: Fineness = "usual";
   private timer = 0;
@@ -61,9 +62,14 @@ export class Clusters extends StudioElement {
     if (of === this.of || motions.length < 2) return;
     this.of = of;
     void this.studio.attempt(async () => {
-      const job = await send("post", "clusters", { body: { settings: { fineness: FINENESS[this.fineness] } } });
-      const clusters = await finished(job, (now) => (this.job = now));
-      if (of === this.of) this.clusters = clusters;
+      this.named = false;
+      // Names take most of the time, the first time, so the clusters are shown before.
+      for (const names of [false, true]) {
+        const job = await send("post", "clusters", { body: { settings: { fineness: FINENESS[this.fineness], names } } });
+        const clusters = await finished(job, (now) => (this.job = now));
+        if (of !== this.of) return;
+        [this.clusters, this.named] = [clusters, names];
+      }
     });
   };
 
@@ -89,7 +95,7 @@ export class Clusters extends StudioElement {
     const title = cluster.name || cluster.motions[0];
     return html`<li><canvas data-name=${cluster.motions[0]} width=${PICTURE * 2} height=${PICTURE * 2} aria-hidden="true"></canvas>
       <button class="open" aria-label="Open the cluster ${title}, ${counted(cluster.motions.length, "take")}" @click=${() => this.open(cluster)}>${title}</button>
-      <div class="row"><span class="faint facts">${counted(cluster.motions.length, "take")}, ${durationText(cluster.seconds)}, ${cluster.kind}${cluster.rhythmic ? ", with a rhythm" : ""}</span>
+      <div class="row"><span class="faint facts">${counted(cluster.motions.length, "take")}, ${durationText(cluster.seconds)}${cluster.kind && `, ${cluster.kind}`}${cluster.rhythmic ? ", with a rhythm" : ""}</span>
         ${
           labeled
             ? html`<span class="faint facts">labeled</span>`
@@ -108,7 +114,7 @@ export class Clusters extends StudioElement {
 
   render() {
     const { clusters } = this;
-    return html`<div class="row"><span class="faint" role="status" id="cluster-count">${clusters ? `${counted(clusters.length, "cluster")} of similar takes, named after their captions` : this.job ? "" : "grouping takes…"}</span>
+    return html`<div class="row"><span class="faint" role="status" id="cluster-count">${clusters ? `${counted(clusters.length, "cluster")} of similar takes${this.named ? ", named after their captions" : "; their names follow"}` : this.job ? "" : "grouping takes…"}</span>
         <select aria-label="Size of the clusters" @change=${(event: Event) => {
           this.fineness = (event.target as HTMLSelectElement).value as Fineness;
           this.sort();

@@ -96,7 +96,7 @@ def clusters(
     number of takes, the kind, whether the motion is rhythmic, the name, and the most typical takes.
     """
     lib = open_library(library)
-    with progress("comparing", 3 * len(lib), quiet=json) as advance:
+    with progress("comparing", settings.steps * len(lib), quiet=json) as advance:
         groups = lib.clusters(settings, progress=advance)
     if json:
         print_json(

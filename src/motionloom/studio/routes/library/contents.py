@@ -270,7 +270,7 @@ def _grouping(
     return state.jobs.start(
         "grouping takes into clusters",
         work,
-        total=3 * len(library),
+        total=settings.steps * len(library),
         key=("clusters", state.motions_key(), chosen, json.dumps(settings.to_json(), default=str)),
         background=background,
         view="library?show=clusters",
