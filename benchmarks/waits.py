@@ -7,7 +7,7 @@ in a wheel; one row compiles them first.
 
 With ``--before PROGRAM``, the ``motionloom`` program of an earlier release runs the same commands
 on the same files, in turns with this one. Commands that are slower than before by more than 5 % are
-measured again, and reported if that was no accident.
+measured again, and reported if the second run is slower too.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Wait:
     prepared : str
         A command that runs before it, without being measured.
     again : bool
-        False if running it again is no different.
+        False if a second run takes the same time.
     refused : bool
         True if the command must fail.
     """

@@ -45,19 +45,19 @@ def test_piles_are_shown_before_their_names_are_known(unlabeled):
     page, _ = unlabeled
     kicks = page.locator("loom-clusters li").filter(has_text="kick right")
     expect(kicks).to_have_count(1)
-    held = []
+    requests = []
     page.route(  # the names do not come until the test lets them
         "**/api/clusters",
-        lambda route: held.append(route) if '"names":true' in route.request.post_data
+        lambda route: requests.append(route) if '"names":true' in route.request.post_data
         else route.continue_(),
     )  # fmt: skip
     page.locator("loom-clusters select").select_option("coarser")
     expect(page.locator("#cluster-count")).to_contain_text("their names follow")
     expect(page.locator("loom-clusters li").first).to_contain_text("_p")  # the name of a take
     expect(kicks).to_have_count(0)
-    while not held:
+    while not requests:
         page.wait_for_timeout(20)
-    held[0].continue_()
+    requests[0].continue_()
     expect(page.locator("#cluster-count")).to_contain_text("named after their captions")
 
 
