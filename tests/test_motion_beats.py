@@ -10,7 +10,12 @@ from naive import rhythm as naive
 
 import motionloom as ml
 from motionloom.dance.motion_beats.beats import RHYTHMIC, huber_beats, steps_alternate
-from motionloom.dance.motion_beats.candidates import MIN_TURN, Candidates, candidate_beats
+from motionloom.dance.motion_beats.candidates import (
+    MIN_TURN,
+    Candidates,
+    candidate_beats,
+    prominent_maxima,
+)
 from motionloom.dance.motion_beats.period import (
     contrast,
     periodogram,
@@ -483,3 +488,21 @@ def test_feet_on_every_beat_or_too_few_of_them_change_nothing():
     assert steps_alternate(beats, beats[::2] + 0.1) and steps_alternate(beats, beats[1::2] - 0.1)
     for landings in (beats, beats[:14:2], np.zeros(0)):
         assert not steps_alternate(beats, landings)
+
+
+@pytest.mark.parametrize("kind", ["noise", "steps", "waves", "flat", "short"])
+def test_prominent_maxima_are_those_of_scipy(kind, rng):
+    from scipy.signal import find_peaks
+
+    made = {
+        "noise": rng.normal(size=500),
+        "steps": rng.integers(0, 4, size=500).astype(float),  # plateaus, also at the ends
+        "waves": np.sin(np.arange(400) / 7.0) + 0.1 * rng.normal(size=400).cumsum(),
+        "flat": np.ones(20),
+        "short": np.array([1.0, 2.0]),
+    }[kind]
+    for least in (0.0, 0.3, 1.0, 10.0):
+        places, prominences = prominent_maxima(made, least)
+        expected, about = find_peaks(made, prominence=least)
+        assert np.array_equal(places, expected)
+        assert np.array_equal(prominences, about["prominences"])

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.dance.motion_beats.landings import side_landings
 from motionloom.dance.settings import MIN_TURN
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.smoothing import gaussian_smooth
 
@@ -263,16 +264,48 @@ def _factors(motion: Motion, weights: Mapping[str, float] | None) -> Array:
 
 def _turns(angle: Array, least: float) -> tuple[Array, Array]:
     """Find extrema; return their fractional frames, by parabolic interpolation, and their sizes."""
-    from scipy.signal import find_peaks
-
     places, sizes = [], []
     for sign in (1.0, -1.0):
-        peaks, about = find_peaks(sign * angle, prominence=least)
+        peaks, prominences = prominent_maxima(sign * angle, float(least))
         places.append(peaks + peak_offset(angle[peaks - 1], angle[peaks], angle[peaks + 1]))
-        sizes.append(about["prominences"])
+        sizes.append(prominences)
     where, size = np.concatenate(places), np.concatenate(sizes)
     order = np.argsort(where, kind="stable")
     return where[order], size[order]
+
+
+@kernel
+def prominent_maxima(values, least):
+    """Return the places and the prominences of local maxima, as `scipy.signal.find_peaks` does.
+
+    Importing that function takes longer than finding the maxima of a hundred takes. The place of a
+    plateau is its middle. Maxima with a prominence below `least` are left out.
+    """
+    last, count = len(values) - 1, 0
+    places, prominences = np.empty(len(values), np.int64), np.empty(len(values))
+    i = 1
+    while i < last:
+        if values[i - 1] < values[i]:
+            ahead = i + 1
+            while ahead < last and values[ahead] == values[i]:
+                ahead += 1
+            if values[ahead] < values[i]:
+                middle, height = (i + ahead - 1) // 2, values[i]
+                left, right = height, height
+                k = middle
+                while k >= 0 and values[k] <= height:
+                    left = min(left, values[k])
+                    k -= 1
+                k = middle
+                while k <= last and values[k] <= height:
+                    right = min(right, values[k])
+                    k += 1
+                if height - max(left, right) >= least:
+                    places[count], prominences[count] = middle, height - max(left, right)
+                    count += 1
+                i = ahead
+        i += 1
+    return places[:count].copy(), prominences[:count].copy()
 
 
 def _inflections(angle: Array, turns: Array, sizes: Array) -> tuple[Array, Array]:
