@@ -147,7 +147,7 @@ def test_the_command_scores_a_file_and_writes_a_figure(lib, tmp_path):
     ("text", "message"),
     [
         ("missing.py:distance", "there is no file missing.py"),
-        ("{file}:other", "has no 'other'; it has np, distance"),
+        ("{file}:other", "has no 'other'; it has distance"),
         ("{broken}:f", "broken.py: ZeroDivisionError"),
     ],
 )

@@ -127,6 +127,8 @@ WRONG = {
     "evaluate takes.loom --methods notes.txt:f": (
         "there is no clip measure 'notes.txt'; choose from statistics,"
     ),
+    "evaluate takes.loom --methods mine.py": "name a function of mine.py, as in mine.py:NAME",
+    "evaluate takes.loom -o a.docx": "choose a suffix: .pdf, .svg, .png, .tex, .csv",
     "evaluate takes.loom": "Label more clips (motionloom label), or set labels to",
     "parametrize takes.loom walk --by left_wrist@10 --name a": "Use a larger join_distance",
 }

@@ -108,6 +108,8 @@ def _method(text: str, presets: Mapping[str, ClipMethod]) -> ClipMethod:
     0.0
     """
     name, *options = str(text).split(":")
+    if name.endswith(".py"):
+        raise InvalidInput(f"name a function of {name}, as in {name}:NAME")
     if name not in _names():
         raise InvalidInput(
             f"there is no clip measure {name!r}; choose from {', '.join(_names())}, a registered "

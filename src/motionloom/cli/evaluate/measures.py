@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from motionloom.evaluation.rank_correlation import Study
 
 _FILES = (".pdf", ".svg", ".png", ".tex", ".csv")  # a figure or a table; others are folders
-_PAGES = (".md", ".html", ".json")  # suffixes of files that are not written
 
 
 @on_clusters
@@ -62,7 +61,7 @@ def evaluate(
         raise InvalidInput("evaluate needs a library or labeled sets (--sets)")
     single = output is not None and output.suffix.lower() in _FILES
     if output is not None and not single and not output.is_dir():
-        if output.suffix in _PAGES or output.exists():
+        if output.suffix[1:].isalpha() or output.exists():
             raise InvalidInput(
                 f"{output}: a report is a folder with tables and pictures, not a file. For one "
                 f"figure or table, choose a suffix: {', '.join(_FILES)}"

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite, nan
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from motionloom.errors import InvalidInput
@@ -199,7 +200,8 @@ def from_file(text: str) -> Any:
     except Exception as error:
         raise InvalidInput(f"{file}: {type(error).__name__}: {error}") from error
     if not hasattr(module, name):
-        names = [each for each in vars(module) if not each.startswith("_")]
+        public = {each: value for each, value in vars(module).items() if each[0] != "_"}
+        names = [each for each, value in public.items() if not isinstance(value, ModuleType)]
         raise InvalidInput(f"{file} has no {name!r}; it has {', '.join(names[:10]) or 'no names'}")
     return getattr(module, name)
 
