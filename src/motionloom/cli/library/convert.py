@@ -175,7 +175,7 @@ def _left_out(source: str, motion: Motion | Markers, settings: ConvertSettings) 
 def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
     """Print the report for a single file, or, for several files, the warnings by file name."""
     if len(reports) == 1:
-        print_quality(*reports.values(), details=details)
+        print_quality(*reports.values(), details=details, seed=False)
         return
     about: dict[str, list[str]] = {}
     for out, report in reports.items():

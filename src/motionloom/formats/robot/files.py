@@ -158,7 +158,8 @@ def _model_near(path: Path) -> Path:
             break
     raise MotionFormatError(
         "a robot file does not contain its robot; put one model file (.xml, .urdf) next to it, or "
-        "name the model: skeleton in Python, --character on the command line",
+        "name the model: skeleton in Python and --skeleton on the command line, --character in "
+        "convert and import",
         path=path,
     )
 
