@@ -212,9 +212,9 @@ def test_a_job_with_a_key_is_started_once():
 def test_no_job_is_started_twice(small_library, path, body):
     with studio_client(small_library) as client:
         jobs = client.app.state.studio.jobs
-        held = threading.Event()
+        go = threading.Event()
         for number in range(AT_ONCE):  # so that everything else waits
-            jobs.start(f"busy {number}", lambda job: held.wait(60))
+            jobs.start(f"busy {number}", lambda job: go.wait(60))
         try:
             first, second = (client.post(f"/api/{path}", json=body) for _ in range(2))
             assert first.status_code == second.status_code == 200, first.text
@@ -224,7 +224,7 @@ def test_no_job_is_started_twice(small_library, path, body):
         finally:
             for job in client.get("/api/jobs").json():
                 jobs.stop(job["id"])
-            held.set()
+            go.set()
 
 
 def test_a_stopped_job_is_started_again_on_request_but_not_in_the_background():

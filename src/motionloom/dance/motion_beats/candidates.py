@@ -279,7 +279,7 @@ def prominent_maxima(values, least):
     """Return the places and the prominences of local maxima, as `scipy.signal.find_peaks` does.
 
     Importing that function takes longer than finding the maxima of a hundred takes. The place of a
-    plateau is its middle. Maxima with a prominence below `least` are left out.
+    plateau is its middle. Maxima with a prominence below `least` are omitted.
     """
     last, count = len(values) - 1, 0
     places, prominences = np.empty(len(values), np.int64), np.empty(len(values))
