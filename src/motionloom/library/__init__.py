@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from motionloom.motion_matching.database import MatchingDatabase as MatchingDatabase
     from motionloom.motion_matching.exports import check_format as check_format
     from motionloom.motion_matching.steering_courses import course_path as course_path
+    from motionloom.parametric.armature_reach import AimedMotion as AimedMotion
+    from motionloom.parametric.armature_reach import ArmatureReach as ArmatureReach
+    from motionloom.parametric.armature_reach import facing_as_rest as facing_as_rest
+    from motionloom.parametric.armature_reach import on_whole_frame as on_whole_frame
     from motionloom.parametric.parameter_text import ParameterKind as ParameterKind
     from motionloom.parametric.parameter_text import parameter as parameter
     from motionloom.parametric.parametric_motion import ParametricMotion as ParametricMotion

@@ -31,10 +31,12 @@ from motionloom.blending import Blend, BlendPlayer, Registration
 from motionloom.blending.blends import EASE
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
-from motionloom.motion import Motion
+from motionloom.motion import Motion, Skeleton
 from motionloom.motion.feet.contacts import FootContacts
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parallel import Progress
+from motionloom.parametric.armature_reach import SAMPLES as ARMATURE_SAMPLES
+from motionloom.parametric.armature_reach import ArmatureReach
 from motionloom.parametric.parameter import Moment, Parameter
 from motionloom.parametric.parameter_space import (
     CardinalBasis,
@@ -149,6 +151,10 @@ class _MeasuredBlends:
         return frames[0] if frames else None
 
 
+def _measured_frames(moments: tuple[Moment | float, ...]) -> tuple[int | None, ...]:
+    return tuple(round(each) if isinstance(each, int | float) else None for each in moments)
+
+
 def _measured_at(parameter: Parameter, motion: Motion, moment: Moment | float) -> Array:
     """Measure a parameter; between two frames, interpolate its values linearly."""
     if not isinstance(moment, float):
@@ -260,10 +266,46 @@ class ParametricMotion:
         motion, moments = self._blends.made(weights, title)
         reached = self._blends.measured(weights, motion, moments)
         error = float(np.linalg.norm(reached - wanted))
-        frames = tuple(
-            round(moment) if isinstance(moment, int | float) else None for moment in moments
-        )
+        frames = _measured_frames(moments)
         return SynthesisResult(motion, wanted, reached, error, weights, frames, given.tolerance)
+
+    def on(
+        self,
+        skeleton: Skeleton,
+        *,
+        samples: int = ARMATURE_SAMPLES,
+        progress: Progress | None = None,
+    ) -> ArmatureReach:
+        """Return the reachable region on another skeleton, where the motion can then be aimed.
+
+        The motion must have the position of one joint as its parameter, such as ``right_ankle@33``.
+
+        Parameters
+        ----------
+        skeleton : Skeleton
+        samples : int
+            Maximum number of samples to retarget; examples are always retargeted.
+        progress : callable, optional
+            Called with the number of new samples since the last call.
+
+        Raises
+        ------
+        InvalidInput
+            If the motion has other parameters, or the skeleton lacks the joint.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> from motionloom.blending import register
+        >>> sides = ("front_mid", "front_high", "outside_mid")
+        >>> kicks = register([ml.demo.clip(f"kick_{side}_right") for side in sides])
+        >>> kick = parametrize(kicks, "right_ankle@33", ParametrizeSettings(samples=20))
+        >>> child = kick.on(kick.registration.skeleton.scaled(0.7))
+        >>> aimed = child.reach(child.accessible[5])
+        >>> child.joint, aimed.error < 0.01
+        ('RightFoot', True)
+        """
+        return ArmatureReach(self, skeleton, samples=samples, progress=progress)
 
     def player(
         self,
@@ -305,6 +347,11 @@ class ParametricMotion:
     def blend(self, weights: ArrayLike, *, name: str | None = None) -> Motion:
         """Return the motion with the given blend weights (N,)."""
         return self._blends.made(weights, name or self.name or "blend")[0]
+
+    def measured_blend(self, weights: ArrayLike) -> tuple[Motion, tuple[int | None, ...]]:
+        """Return the blend with weights (N,), and `SynthesisResult.frames` of it."""
+        motion, moments = self._blends.made(weights, self.name or "blend")
+        return motion, _measured_frames(moments)
 
     def contacts(self, weights: ArrayLike) -> FootContacts:
         """Return the foot contacts of the blend with the given weights (N,)."""

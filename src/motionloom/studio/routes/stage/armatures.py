@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NotRequired
 import numpy as np
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
+from motionloom.library import facing_as_rest, on_whole_frame
 from motionloom.library.settings import SearchSettings
-from motionloom.motion.kinematics.body import leg_length
-from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.studio.requests import Served
 from motionloom.studio.responses import (
     ArrayResponse,
@@ -23,8 +23,9 @@ from motionloom.studio.responses import (
 )
 from motionloom.studio.routes.stage.skeletons import Place, Rate, SkeletonModel
 from motionloom.studio.routes.stage.subjects import ParametricSubject, Subject
-from motionloom.studio.routes.synthesis.parametric import parametric_of
+from motionloom.studio.routes.synthesis.parametric import SharedParametricMotion, parametric_of
 from motionloom.studio.state.app_state import AppState, State
+from motionloom.studio.state.jobs import Job, JobStatus
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/subjects", tags=["armatures"])
 
 _MAX_ROTATIONS = 8_000_000  # frames times joints per response: 128 MB
-_AIMED = 0.002  # meters; a smaller error is not visible
-_MAX_AIMS = 8  # corrections of a target, each with a blend and a retargeting
 
 
 class RetargetRequest(BaseModel):
@@ -58,13 +57,31 @@ class RetargetRequest(BaseModel):
 
 
 class ArmatureHead(NamedBones):
-    """A motion on an armature; `reached`, `error` and `joint` are set if there is an aim."""
+    """A motion on an armature.
+
+    With an aim, the joint called `joint` is at `reached` in frame `moment`, `error` meters from it.
+    """
 
     fps: float
     quality: Quality | None
     reached: NotRequired[list[float]]
     error: NotRequired[float]
-    joint: NotRequired[int]
+    joint: NotRequired[str]
+    moment: NotRequired[int]
+
+
+class ReachRequest(BaseModel):
+    """A parametric motion, and the armature on which it will be aimed."""
+
+    subject: Subject
+    skeleton: SkeletonModel
+
+
+class ReachResult(TypedDict):
+    """Sampled positions that a joint of an armature reaches, relative to its start."""
+
+    joint: str
+    accessible: list[list[float]]
 
 
 class QueryResult(BaseModel):
@@ -82,7 +99,7 @@ class SubjectSearchRequest(BaseModel):
 
 
 @router.post("/retarget", response_model=ArmatureHead, response_class=ArrayResponse)
-def on_armature(request: RetargetRequest, state: State) -> Response:
+def retarget(request: RetargetRequest, state: State) -> Response:
     """Retarget a subject to an armature: ``rotations`` (T, J, 4) and ``root`` (T, 3).
 
     Rotations are local, ``wxyz``, relative to the rest pose with world axes. The rotations of the
@@ -92,9 +109,14 @@ def on_armature(request: RetargetRequest, state: State) -> Response:
     skeleton = request.skeleton.body()
     head: dict[str, Any] = {}
     if request.aim is not None:
-        if not isinstance(request.subject, ParametricSubject):
-            raise InvalidInput("aim is only available for parametric motions")
-        moved, head = _aimed(request.subject, skeleton, np.array(request.aim), state)
+        aimed, joint = _shared(request.subject, skeleton, state).aim(skeleton, request.aim)
+        moved = aimed.motion
+        head = {
+            "reached": aimed.reached.tolist(),
+            "error": aimed.error,
+            "joint": joint,
+            "moment": aimed.frame,
+        }
     else:
         motions = request.subject.motions(state)
         if request.character >= len(motions):
@@ -104,11 +126,14 @@ def on_armature(request: RetargetRequest, state: State) -> Response:
             )
         moved = _retargeted(motions[request.character], skeleton)
     quality = quality_head(moved.quality)
-    if request.at_origin or request.aim is not None:
-        moved = _facing_as_rest(moved)
+    if request.at_origin and request.aim is None:
+        moved = facing_as_rest(moved)
     if request.fps is not None and abs(request.fps - moved.fps) > 1e-6 * moved.fps:
         _check_size(round(len(moved) * request.fps / moved.fps), skeleton)
-        moved = moved.resample(request.fps)
+        if request.aim is not None:
+            moved, head["moment"] = on_whole_frame(moved, aimed.frame, request.fps)
+        else:
+            moved = moved.resample(request.fps)
     head |= {
         "name": moved.name,
         "fps": moved.fps,
@@ -118,6 +143,23 @@ def on_armature(request: RetargetRequest, state: State) -> Response:
         "quality": quality,
     }
     return array_response(head, rotations=moved.rotations, root=moved.root)
+
+
+@router.post("/reach")
+def reach(request: ReachRequest, state: State) -> JobStatus[ReachResult]:
+    """Start a job that samples where a parametric motion can be aimed on an armature.
+
+    The motion starts at the origin and faces as the armature's rest pose does. A later request with
+    ``aim`` is fast.
+    """
+    skeleton = request.skeleton.body()
+    shared = _shared(request.subject, skeleton, state)
+
+    def work(job: Job) -> ReachResult:
+        sampled = shared.accessible(skeleton, job.advance)
+        return {"joint": sampled.joint, "accessible": sampled.accessible.tolist()}
+
+    return state.jobs.start("sampling the reachable region", work).status()
 
 
 @router.post("/search")
@@ -144,44 +186,9 @@ def _check_size(frames: int, skeleton: Skeleton) -> None:
         )
 
 
-def _facing_as_rest(moved: Motion) -> Motion:
-    """Move a motion so that it starts at the origin and faces the way the rest pose does."""
-    return (_rest_heading(moved) @ PlanarTransform.to_origin(moved)).apply_to_motion(moved)
-
-
-def _rest_heading(motion: Motion) -> PlanarTransform:
-    return PlanarTransform(0.0, 0.0, float(motion.rest_pose().headings()[0]))
-
-
-def _aimed(
-    subject: ParametricSubject, skeleton: Skeleton, aim: np.ndarray, state: AppState
-) -> tuple[Motion, dict[str, Any]]:
-    """Synthesize the motion whose joint reaches `aim` on the armature; return the point reached.
-
-    The armature's limbs have different proportions, so the target of the blend is repeatedly
-    corrected by the remaining error; the best attempt is returned.
-    """
+def _shared(subject: Subject, skeleton: Skeleton, state: AppState) -> SharedParametricMotion:
+    if not isinstance(subject, ParametricSubject):
+        raise InvalidInput("aim is only available for parametric motions")
     shared = parametric_of(state, subject.name)
-    measured = [parameter.text for parameter in shared.motion.parameters]
-    role = measured[0].partition("@")[0]
-    result = shared.reach(shared.motion.space.examples.mean(axis=0).tolist())
-    if len(measured) != 1 or role not in skeleton.roles or result.frames[0] is None:
-        raise InvalidInput(
-            f"{subject.name} cannot be aimed, because it is parametrized by {', '.join(measured)}; "
-            f"aim needs the position of one joint that the armature has, such as right_ankle@33"
-        )
-    scale = leg_length(skeleton) / leg_length(shared.motion.registration.skeleton)
-    missed, target, best = aim, np.zeros(3), (np.inf, result.motion, aim)
-    for _ in range(_MAX_AIMS):
-        target = target + missed / scale
-        result = shared.reach(target.tolist())
-        moved = _retargeted(result.motion, skeleton)
-        moment = result.frames[0] or 0
-        reached = _facing_as_rest(moved).role_positions([role])[moment, 0].astype(np.float64)
-        error = float(np.linalg.norm(aim - reached))
-        best = min(best, (error, moved, reached), key=lambda attempt: attempt[0])
-        if error < _AIMED:
-            break
-        missed = _rest_heading(moved).inverse().apply(aim - reached)
-    error, moved, reached = best
-    return moved, {"reached": reached.tolist(), "error": error, "joint": skeleton.roles[role]}
+    _check_size(int(np.diff(shared.motion.registration.clips.offsets).max()), skeleton)
+    return shared

@@ -22,9 +22,21 @@ from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
 
 if TYPE_CHECKING:
-    from motionloom.library import Family, ParametricMotion, SynthesisResult
+    from collections.abc import Sequence
+
+    from motionloom.library import (
+        AimedMotion,
+        ArmatureReach,
+        Family,
+        ParametricMotion,
+        SynthesisResult,
+    )
+    from motionloom.motion import Skeleton
+    from motionloom.parallel import Progress
 
 router = APIRouter(prefix="/parametric", tags=["parametric"])
+
+_REGIONS = 8  # skeletons whose reachable regions are kept, for each parametric motion
 
 
 class ParametrizeRequest(RequestModel):
@@ -85,6 +97,22 @@ class SharedParametricMotion:
 
     motion: ParametricMotion
     lock: threading.Lock = field(default_factory=threading.Lock)
+    regions: dict[str, ArmatureReach] = field(default_factory=dict)  # by skeleton, oldest first
+
+    def accessible(self, skeleton: Skeleton, progress: Progress | None = None) -> ArmatureReach:
+        """Return the reachable region on a skeleton, which is sampled once for all windows."""
+        with self.lock:
+            if skeleton.key not in self.regions:
+                self.regions[skeleton.key] = self.motion.on(skeleton, progress=progress)
+            while len(self.regions) > _REGIONS:
+                del self.regions[next(iter(self.regions))]
+            return self.regions[skeleton.key]
+
+    def aim(self, skeleton: Skeleton, target: Sequence[float]) -> tuple[AimedMotion, str]:
+        """Return the motion on a skeleton whose joint reaches a target, and the joint."""
+        region = self.accessible(skeleton)
+        with self.lock:
+            return region.reach(target), region.joint
 
     def reach(self, target: list[float]) -> SynthesisResult:
         """Call `ParametricMotion.reach` when no other window is calling it."""
