@@ -8,6 +8,8 @@ objects are kept, because undo replaces the objects.
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,13 +17,16 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, IntProperty, StringProperty
 
-from . import armatures, previews, rigify
+from . import armatures, environment, previews, reach, rigify
 from .poses import Placement, UnusableArmature
-from .session import PICTURES, STARTED, preferences, studio
+from .session import PICTURES, STARTED, own_folder, preferences, studio
 from .studio_client import Call, Studio, StudioError, base64_floats
 
 _SHOWN = 200  # maximum rows of the list
+_HIT = "target"  # marker at which a motion reaches its target
 LENGTHS: dict[str, int] = {}  # frames of each take of the library
+LABELS: dict[str, list[str]] = {}  # labels of each take of the library
+SAMPLED: set[str] = set()  # requests for regions that a studio has sampled
 _TIMER = 0.1  # seconds between checks of a running request
 
 
@@ -127,7 +132,7 @@ class MOTIONLOOM_OT_connect(_StudioOperator, bpy.types.Operator):
 
 
 class MOTIONLOOM_OT_start(_StudioOperator, bpy.types.Operator):
-    """Start a studio on this machine, with the library in the preferences"""
+    """Start a studio with the library in the preferences; install motionloom first if necessary"""
 
     bl_idname = "motionloom.start"
     bl_label = "Start studio"
@@ -135,15 +140,34 @@ class MOTIONLOOM_OT_start(_StudioOperator, bpy.types.Operator):
 
     def collect(self, context):
         chosen = preferences(context)
-        if not chosen.library:
-            raise StudioError("choose a library in the preferences of this extension first")
+        folder = own_folder("environment")
+        command = environment.command(chosen.command, folder)
+        if command is None and not bpy.app.online_access:
+            raise StudioError(
+                f"{chosen.command} was not found and cannot be installed; set Command in the "
+                "preferences of this extension, or allow online access in Preferences > System"
+            )
         library = bpy.path.abspath(chosen.library).rstrip("/\\")
-        return {"command": chosen.command, "library": library}
+        return {
+            "command": command,
+            "folder": folder,
+            "package": bpy.path.abspath(chosen.package),
+            "library": library or str(own_folder("libraries") / "generated takes.loom"),
+            "generated": not library,
+        }
 
     @staticmethod
     def ask(service, given, stop):
-        address = STARTED.start(given["command"], given["library"])
-        return _overview(Studio(address))
+        command, folder = given["command"], given["folder"]
+        if command is None:
+            environment.install(folder, sys.executable, given["package"], stop=stop)
+            command = environment.command("", folder)
+        started = Studio(STARTED.start(command, given["library"]))
+        overview = _overview(started)
+        if given["generated"] and not overview["library"]["motions"]:
+            started.finished(started.post("/api/library/samples"), stop=stop)
+            overview = _overview(started)
+        return overview
 
     def apply(self, context, given, overview):
         chosen = preferences(context)
@@ -241,6 +265,7 @@ class _BringOperator(_StudioOperator):
     """Base class of operators that return motion for the armature."""
 
     previous = ""
+    has_strips = True  # imports, walks and dances can go to NLA strips
 
     def target(self, context) -> dict:
         """Armature of a request, and how to write to it."""
@@ -275,8 +300,15 @@ class _BringOperator(_StudioOperator):
             armatures.write_poses(figure, curves, rest, head, turns, root, first)
         scene = context.scene
         scene.frame_end = max(scene.frame_end, first + frames - 1)
-        scene.frame_set(scene.frame_current)
         self.action = action.name
+        if scene.motionloom.asset:
+            points, above = rest.points(head["joints"], head["parents"], turns, root)
+            armatures.mark_asset(
+                action, given["tags"], given["source"], previews.pictured(points, above)
+            )
+        if scene.motionloom.strip and self.has_strips:
+            armatures.to_strip(figure, action)
+        scene.frame_set(scene.frame_current)
         warned = (head.get("quality") or {}).get("warnings") or []
         return f"{action.name}: {frames} frames on {figure.name}" + (
             f"; {warned[0]}" if warned else ""
@@ -295,6 +327,8 @@ class MOTIONLOOM_OT_import(_BringOperator, bpy.types.Operator):
         row = _active_row(context)
         subject, given["match"] = _with_handles(row, context.scene.motionloom.handles)
         given["body"]["subject"] = subject
+        given["tags"] = row.labels.split("\n") if row.labels else []
+        given["source"] = f"{context.window_manager.motionloom.library}: {row.query}"
         return given
 
     @staticmethod
@@ -333,6 +367,9 @@ class MOTIONLOOM_OT_walk(_BringOperator, bpy.types.Operator):
         else:
             settings["seconds"] = chosen.seconds
         given["body"]["subject"] = subject
+        given["tags"] = ["synthesized", "walk", *([chosen.label] if chosen.label else [])]
+        along = f"along {chosen.path.name}" if chosen.path is not None else f"seed {chosen.seed}"
+        given["source"] = f"{context.window_manager.motionloom.library}: a walk, {along}"
         return given
 
     @staticmethod
@@ -354,10 +391,15 @@ class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
         given, chosen = self.target(context), context.scene.motionloom
         if not chosen.label:
             raise StudioError("choose the label of the takes for the dance")
-        music = bpy.path.abspath(chosen.music) if chosen.music else ""
-        given |= {"label": chosen.label, "music": music, "tempo": chosen.tempo, "seed": chosen.seed}
-        given |= {"seconds": chosen.seconds}
+        name, data, seconds, first = _music(context, given["frame"])
+        given |= {"label": chosen.label, "music": name, "data": data, "seconds": seconds}
+        given |= {"tempo": chosen.tempo, "seed": chosen.seed, "frame": first}
         given["body"]["character"] = self.dancer
+        given["tags"] = ["synthesized", "dance", chosen.label]
+        given["source"] = (
+            f"{context.window_manager.motionloom.library}: a dance to "
+            f"{name or f'a tune of {chosen.tempo:g} bpm'}, seed {chosen.seed}"
+        )
         return given
 
     @staticmethod
@@ -365,12 +407,7 @@ class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
         body = {"settings": {"label": [given["label"]]}}
         learned = service.finished(service.post("/api/dance/choreographies", body), stop=stop)
         if given["music"]:
-            file = Path(given["music"])
-            try:
-                data = file.read_bytes()
-            except OSError as error:
-                raise StudioError(f"{file}: cannot be read: {error.strerror}") from None
-            music = service.put(f"/api/dance/music/{quote(file.name)}", data)
+            music = service.put(f"/api/dance/music/{quote(given['music'])}", given["data"])
         else:
             bars = max(2, round(given["seconds"] * given["tempo"] / 60.0 / learned["meter"]))
             tune = {"meter": learned["meter"], "tempo_bpm": given["tempo"], "bars": min(bars, 200)}
@@ -384,6 +421,45 @@ class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
         return service.arrays("POST", "/api/subjects/retarget", given["body"])
 
 
+class MOTIONLOOM_OT_show_reach(_StudioOperator, bpy.types.Operator):
+    """Show where the parametric motion can be aimed, and snap the target to these positions"""
+
+    bl_idname = "motionloom.show_reach"
+    bl_label = "Show reach"
+    bl_options = {"UNDO"}  # noqa: RUF012
+
+    def collect(self, context):
+        chosen = context.scene.motionloom
+        if not chosen.parametric:
+            raise StudioError("choose a parametric motion of the library")
+        figure = chosen.armature = _armature(context)
+        body = {
+            "subject": {"kind": "parametric", "name": chosen.parametric, "target": []},
+            "skeleton": rigify.as_studio(armatures.rest_pose(figure).skeleton()),
+        }
+        return {"figure": figure.name, "name": chosen.parametric, "body": body}
+
+    @staticmethod
+    def ask(service, given, stop):
+        return _sampled(service, given["body"], stop)
+
+    def apply(self, context, given, answer):
+        figure = bpy.data.objects.get(given["figure"])
+        if figure is None:
+            raise UnusableArmature(f"{given['figure']} no longer exists")
+        points = np.array(answer["accessible"], np.float64)
+        cloud = reach.show(context, figure, given["name"], points)
+        chosen = context.scene.motionloom
+        if chosen.target is None:
+            target = bpy.data.objects.new("target", None)
+            target.empty_display_type, target.empty_display_size = "SPHERE", 0.05
+            figure.users_collection[0].objects.link(target)
+            target.location = reach.middle(cloud)
+            chosen.target = target
+        reach.snap(context.scene)
+        return f"{answer['joint']} reaches {len(points)} positions around {figure.name}"
+
+
 class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
     """Aim the parametric motion at the target object; Live follows it while you drag it"""
 
@@ -392,6 +468,7 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
     bl_options = {"UNDO"}  # noqa: RUF012
 
     live: BoolProperty(name="Live", description="Follow the target until Esc is pressed")
+    has_strips = False  # the next aim changes the active action
 
     def collect(self, context):
         chosen = context.scene.motionloom
@@ -406,6 +483,12 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
         aim = placement.world_to_studio(np.array(chosen.target.matrix_world.translation))
         given["body"]["subject"] = {"kind": "parametric", "name": chosen.parametric, "target": []}
         given["body"]["aim"] = aim.tolist()
+        given["sampled"] = _region(studio(context), given["body"])
+        given["tags"] = ["synthesized", chosen.parametric]
+        given["source"] = (
+            f"{context.window_manager.motionloom.library}: {chosen.parametric} aimed at "
+            f"{chosen.target.name}"
+        )
         current = bpy.data.objects[given["figure"]].animation_data
         active = current.action.name if current and current.action else ""
         self.previous = active if active and active == chosen.aimed else ""
@@ -413,12 +496,17 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
 
     @staticmethod
     def ask(service, given, stop):
+        if given["sampled"] not in SAMPLED:  # the first time, which takes a few seconds
+            _sampled(service, given["body"], stop)
         return service.arrays("POST", "/api/subjects/retarget", given["body"])
 
     def apply(self, context, given, answer):
         _BringOperator.apply(self, context, given, answer)
         context.scene.motionloom.aimed = self.action
         head = answer[0]
+        markers = bpy.data.actions[self.action].pose_markers
+        mark = markers.get(_HIT) or markers.new(_HIT)
+        mark.frame = given["frame"] + head["moment"]
         missed = f"{100.0 * head['error']:.1f} cm"
         if head["error"] > 0.01:
             return f"{head['joint']} misses the target by {missed}; the target is out of reach"
@@ -496,6 +584,7 @@ CLASSES = (
     MOTIONLOOM_OT_import,
     MOTIONLOOM_OT_walk,
     MOTIONLOOM_OT_dance,
+    MOTIONLOOM_OT_show_reach,
     MOTIONLOOM_OT_aim,
     MOTIONLOOM_OT_push,
 )
@@ -530,6 +619,8 @@ def _show_library(context, overview: dict) -> str:
     ]  # fmt: skip
     LENGTHS.clear()
     LENGTHS.update((row["name"], row["frames"]) for row in library["motions"])
+    LABELS.clear()
+    LABELS.update((row["name"], row["labels"]) for row in library["motions"])
     session.labels.clear()
     for label in sorted({label for row in rows for label in row["labels"]}):
         session.labels.add().name = label
@@ -558,6 +649,7 @@ def _show(context, rows, pictures, note) -> None:
         item.name = item.motion = row["motion"]
         item.start_frame, item.end_frame = row["start_frame"], row["end_frame"]
         item.start, item.end = row["start"], row["end"]
+        item.labels = "\n".join(LABELS.get(row["motion"], ()))
         item.note = note(row)
     session.active = 0
 
@@ -636,6 +728,55 @@ def _rate(scene) -> float:
 def _set_rate(scene, fps: float) -> None:
     scene.render.fps = max(1, round(fps))
     scene.render.fps_base = scene.render.fps / fps
+
+
+def _music(context, frame: int) -> tuple[str, bytes, float, int]:
+    """Name and data of the music, seconds to dance, and the frame at which the music starts.
+
+    Music comes from a sound strip or a file; an empty name stands for a generated tune.
+    """
+    scene, chosen = context.scene, context.scene.motionloom
+    if not chosen.sound:
+        if not chosen.music:
+            return "", b"", chosen.seconds, frame
+        file = Path(bpy.path.abspath(chosen.music))
+        return file.name, _contents(file), chosen.seconds, frame
+    editor = scene.sequence_editor
+    strips = [] if editor is None else getattr(editor, "strips_all", None)
+    strips = editor.sequences_all if strips is None else strips  # before Blender 4.4
+    strip = next((each for each in strips if each.name == chosen.sound), None)
+    if strip is None or strip.type != "SOUND":
+        names = ", ".join(each.name for each in strips if each.type == "SOUND")
+        raise StudioError(
+            f"no sound strip is named {chosen.sound}; sound strips of the scene: {names or 'none'}"
+        )
+    if len(getattr(strip, "retiming_keys", ())):
+        raise StudioError(f"{strip.name} is retimed; dances follow strips at their original speed")
+    sound = strip.sound
+    file = Path(bpy.path.abspath(sound.filepath, library=sound.library))
+    data = bytes(sound.packed_file.data) if sound.packed_file is not None else _contents(file)
+    # The dance starts with the sound, even if the strip shows only a later part of it.
+    seconds = (strip.frame_final_end - strip.frame_start) / _rate(scene)
+    return file.name, data, seconds, round(strip.frame_start)
+
+
+def _contents(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise StudioError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _sampled(service, body: dict, stop) -> dict:
+    """Have the studio sample the reachable region of a request, which it then keeps."""
+    asked = {"subject": body["subject"], "skeleton": body["skeleton"]}
+    answer = service.finished(service.post("/api/subjects/reach", asked), stop=stop)
+    SAMPLED.add(_region(service, body))
+    return answer
+
+
+def _region(service, body: dict) -> str:
+    return json.dumps([service.address, body["subject"]["name"], body["skeleton"]])
 
 
 def _curve_points(context, thing) -> np.ndarray:

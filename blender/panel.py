@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from .session import PICTURES, STARTED, preferences
+from . import environment
+from .session import PICTURES, STARTED, own_folder, preferences
 
 
 class MOTIONLOOM_UL_rows(bpy.types.UIList):
@@ -36,7 +37,9 @@ class MOTIONLOOM_PT_library(_Sidebar, bpy.types.Panel):
         if STARTED.runs:
             row.operator("motionloom.stop", icon="CANCEL")
         else:
-            row.operator("motionloom.start", icon="PLAY")
+            installed = environment.command(preferences(context).command, own_folder("environment"))
+            text = "Start studio" if installed else "Install and start"
+            row.operator("motionloom.start", text=text, icon="PLAY")
         layout.prop(preferences(context), "address", text="")
         layout.label(text=session.busy and f"{session.busy} ..." or session.status)
         row = layout.row(align=True)
@@ -64,6 +67,9 @@ class MOTIONLOOM_PT_armature(_Sidebar, bpy.types.Panel):
         layout.prop(chosen, "place")
         layout.prop(chosen, "take_rate")
         layout.prop(chosen, "handles")
+        row = layout.row(align=True)
+        row.prop(chosen, "asset")
+        row.prop(chosen, "strip")
         layout.operator("motionloom.import_motion", icon="IMPORT")
         row = layout.row(align=True)
         row.prop(chosen, "take_name", text="")
@@ -82,7 +88,9 @@ class MOTIONLOOM_PT_aim(_Sidebar, bpy.types.Panel):
         layout, chosen = self.layout, context.scene.motionloom
         session = context.window_manager.motionloom
         layout.prop_search(chosen, "parametric", session, "parametric")
+        layout.operator("motionloom.show_reach", icon="POINTCLOUD_DATA")
         layout.prop(chosen, "target")
+        layout.prop(chosen, "snap")
         row = layout.row(align=True)
         row.operator("motionloom.aim", icon="PIVOT_CURSOR").live = False
         row.operator("motionloom.aim", text="Follow", icon="REC").live = True
@@ -104,6 +112,9 @@ class MOTIONLOOM_PT_synthesis(_Sidebar, bpy.types.Panel):
         layout.prop(chosen, "path")
         layout.operator("motionloom.walk", icon="CURVE_PATH")
         layout.prop(chosen, "music")
+        if context.scene.sequence_editor is not None:
+            kind = "strips_all" if bpy.app.version >= (4, 4) else "sequences_all"
+            layout.prop_search(chosen, "sound", context.scene.sequence_editor, kind)
         layout.prop(chosen, "tempo")
         layout.operator("motionloom.dance", icon="SOUND")
 

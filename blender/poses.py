@@ -116,6 +116,24 @@ class RestPose:
         rest = self.rotations[[self.names.index(name) for name in joints]]
         return multiply(turned, rest), self.placement.points_from_studio(np.asarray(root))
 
+    def points(
+        self, joints: Sequence[str], parents: Sequence[int], turns: np.ndarray, root: np.ndarray
+    ) -> tuple[np.ndarray, list[int]]:
+        """Joints and tips of a response in the studio's space, (T, P, 3), with their parents."""
+        rows = [self.names.index(name) for name in joints]
+        heads = self.placement.points_to_studio(self.heads)[rows]
+        tips = self.placement.points_to_studio(self.tails)[rows]
+        turned = global_rotations(turns, parents)
+        places = np.empty((len(turned), len(rows), 3))
+        places[:, 0] = root
+        for joint, parent in enumerate(parents):
+            if parent >= 0:
+                step = rotate(turned[:, parent], heads[joint] - heads[parent])
+                places[:, joint] = places[:, parent] + step
+        leaves = [joint for joint in range(len(rows)) if joint not in set(parents)]
+        ends = places[:, leaves] + rotate(turned[:, leaves], (tips - heads)[leaves])
+        return np.concatenate([places, ends], axis=1), [*parents, *leaves]
+
     def studio_poses(
         self, orientations: np.ndarray, heads: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

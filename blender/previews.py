@@ -11,6 +11,7 @@ SIZE = 128  # side length in pixels
 AT_ONCE = 64  # maximum number of thumbnails per request
 _POSES = 4  # poses of one picture; earlier ones are fainter
 _COLOR = (0.95, 0.62, 0.22)
+_MARGIN = 0.08  # share of the picture around a motion
 _WIDTH = 1.4  # pixels from the middle of a line to its edge
 
 
@@ -32,6 +33,24 @@ def drawn(places: np.ndarray, parents: Sequence[int]) -> np.ndarray:
     picture[..., :3] = _COLOR
     picture[..., 3] = alpha
     return picture[::-1]
+
+
+def pictured(points: np.ndarray, parents: Sequence[int]) -> np.ndarray:
+    """Draw a motion in place from points (T, P, 3) of the studio's space, the first its root."""
+    x, y, z = np.moveaxis(np.asarray(points, np.float64), -1, 0)
+    x, z = x - x[:, :1], z - z[:, :1]
+    flat = np.stack([(x - z) * np.sqrt(0.5), -y], axis=-1)
+    low, high = flat.min(axis=(0, 1)), flat.max(axis=(0, 1))
+    scale = 256.0 * (1.0 - 2.0 * _MARGIN) / max(float(np.max(high - low)), 1e-6)
+    return drawn(128.0 + scale * (flat - (low + high) / 2.0), parents)
+
+
+def store(preview, picture: np.ndarray) -> None:
+    """Store a picture from `drawn` in a preview of Blender."""
+    pixels = picture.astype(np.float32).ravel()
+    for kind in ("icon", "image"):
+        setattr(preview, f"{kind}_size", (SIZE, SIZE))
+        getattr(preview, f"{kind}_pixels_float").foreach_set(pixels)
 
 
 def _add_line(alpha: np.ndarray, a: np.ndarray, b: np.ndarray, strength: float) -> None:
@@ -76,11 +95,7 @@ class Pictures:
         if name in self._names:
             return
         self._names.add(name)
-        preview = self._collection.new(name)
-        for kind in ("icon", "image"):
-            setattr(preview, f"{kind}_size", (SIZE, SIZE))
-            pixels = picture.astype(np.float32).ravel()
-            getattr(preview, f"{kind}_pixels_float").foreach_set(pixels)
+        store(self._collection.new(name), picture)
 
     def clear(self) -> None:
         """Discard all pictures."""

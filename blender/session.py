@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 import threading
+from pathlib import Path
 
 import bpy
 from bpy.props import (
@@ -19,11 +19,16 @@ from bpy.props import (
     StringProperty,
 )
 
+from . import environment, reach
 from .previews import Pictures
 from .studio_client import Studio, StudioError
 
 PICTURES = Pictures()
 _START_SECONDS = 120.0  # timeout for a studio to print its address
+
+
+def _snap(chosen: bpy.types.PropertyGroup, context: bpy.types.Context) -> None:
+    reach.snap(chosen.id_data)
 
 
 class MotionloomPreferences(bpy.types.AddonPreferences):
@@ -45,15 +50,25 @@ class MotionloomPreferences(bpy.types.AddonPreferences):
     )
     command: StringProperty(
         name="Command",
-        description="Command that starts motionloom, with its full path if Blender cannot find it",
+        description=(
+            "Command that starts motionloom. If it does not exist, motionloom is installed into an "
+            "environment of this extension"
+        ),
         default="motionloom",
     )
+    package: StringProperty(
+        name="Package",
+        description="Package to install: its name on PyPI, or the path of a wheel",
+        default=environment.PACKAGE,
+    )
     library: StringProperty(
-        name="Library", description="Library to open when a studio is started", subtype="DIR_PATH"
+        name="Library",
+        description="Library to open when a studio is started; if empty, one with generated takes",
+        subtype="DIR_PATH",
     )
 
     def draw(self, context: bpy.types.Context) -> None:
-        for name in ("address", "token", "command", "library"):
+        for name in ("address", "token", "command", "package", "library"):
             self.layout.prop(self, name)
 
 
@@ -65,6 +80,7 @@ class MotionloomRow(bpy.types.PropertyGroup):
     end_frame: IntProperty()
     start: FloatProperty()
     end: FloatProperty()
+    labels: StringProperty(description="Labels of the take, separated by line breaks")
     note: StringProperty()
 
     @property
@@ -109,6 +125,14 @@ class MotionloomScene(bpy.types.PropertyGroup):
         type=bpy.types.Object,
         name="Target",
         description="Object that a parametric motion is aimed at; drag it to move the target",
+        update=_snap,
+    )
+    cloud: PointerProperty(type=bpy.types.Object, description="Positions that can be reached")
+    snap: BoolProperty(
+        name="Snap to reach",
+        description="Keep the target on the nearest position of the shown reach",
+        default=True,
+        update=_snap,
     )
     path: PointerProperty(
         type=bpy.types.Object,
@@ -136,6 +160,15 @@ class MotionloomScene(bpy.types.PropertyGroup):
         min=0.0,
         max=10.0,
     )
+    asset: BoolProperty(
+        name="Asset",
+        description="Show new actions in the asset browser, with tags and a picture",
+        default=True,
+    )
+    strip: BoolProperty(
+        name="NLA strip",
+        description="Put imported motions, walks and dances on NLA strips, one after the other",
+    )
     seconds: FloatProperty(name="Seconds", default=10.0, min=1.0, max=300.0)
     seed: IntProperty(name="Seed", min=0)
     tempo: FloatProperty(name="Tempo", default=120.0, min=40.0, max=240.0)
@@ -143,6 +176,10 @@ class MotionloomScene(bpy.types.PropertyGroup):
         name="Music",
         description="MIDI or audio file; if empty, a tune is generated",
         subtype="FILE_PATH",
+    )
+    sound: StringProperty(
+        name="Sound strip",
+        description="Sound strip of the video sequencer to dance to, instead of a file",
     )
     take_name: StringProperty(
         name="Name", description="Name of the new take; if empty, the name of the action"
@@ -165,6 +202,11 @@ CLASSES = (
 def preferences(context: bpy.types.Context) -> MotionloomPreferences:
     """Preferences of this extension."""
     return context.preferences.addons[__package__].preferences
+
+
+def own_folder(name: str) -> Path:
+    """A folder of this extension for files that it creates; it survives updates."""
+    return Path(bpy.utils.extension_path_user(__package__, path=name, create=True))
 
 
 def studio(context: bpy.types.Context) -> Studio:
@@ -190,17 +232,17 @@ class StartedStudio:
         """True if the studio is running."""
         return self._process is not None and self._process.poll() is None
 
-    def start(self, command: str, library: str) -> str:
+    def start(self, command: list[str], library: str) -> str:
         """Start a studio with a library and return its address; stop the previous one."""
         self.stop()
-        words = [*shlex.split(command), "studio", library, "--port", "0", "--no-browser"]
+        words = [*command, "studio", library, "--port", "0", "--no-browser"]
         try:
             self._process = subprocess.Popen(
                 words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
             )
         except (OSError, ValueError) as error:
             raise StudioError(
-                f"{words[0] if words else command} cannot be started ({error}); "
+                f"{words[0]} cannot be started ({error}); "
                 "set Command in the preferences of this extension"
             ) from None
         process, address, said = self._process, [], []

@@ -24,7 +24,7 @@ EXAMPLE_ADDRESS = "http://127.0.0.1:8765"
 LARGEST_BODY = 8 << 20  # maximum bytes of JSON that the studio accepts
 LARGEST_ANSWER = 512 << 20  # bytes
 _TYPES = {"float32": "<f4", "int32": "<i4", "uint8": "|u1"}
-_SECONDS = 120.0  # seconds without data from the studio
+_SECONDS = 600.0  # without data from the studio, which may first load packages for sound
 _POLL_SECONDS = 0.2
 
 
@@ -122,6 +122,10 @@ class Studio:
             raise StudioError(_refusal(error)) from None
         except (OSError, http.client.HTTPException, UnicodeError) as error:
             why = getattr(error, "reason", None) or error
+            if isinstance(why, TimeoutError):
+                raise StudioError(
+                    f"the studio at {self.address} did not answer within {_SECONDS:.0f} s"
+                ) from None
             raise StudioError(
                 f"no studio is running at {self.address} ({why}); start one with: motionloom "
                 f"studio LIBRARY"

@@ -39,6 +39,7 @@ def main(extension, task, output):
         activate(figure)
         choose(given["take"])
         seen["armatures"][make.__name__] = imported(figure)
+        seen["rig"] = figure.name
     figure = bpy.data.objects["mixamo"]
     activate(figure)
     seen["handles"] = handles(figure, given["take"])
@@ -46,6 +47,13 @@ def main(extension, task, output):
     seen["pushed"] = pushed()
     seen["aimed"] = aimed(figure, given)
     seen["walk"] = walked(figure, given)
+    seen["reached"] = {
+        "mixamo": reached(figure, given, given["parametric"]["bone"], 30),
+        "generated": reached(bpy.data.objects[seen["rig"]], given, "ORG-foot.R", 24),
+    }
+    activate(figure)
+    seen["sound"] = sound(figure, given)
+    seen["strips"] = strips(figure, given)
     seen["modal"] = modal()
     seen["undone"] = undone(given)
     seen["unusable"] = unusable(bpy.data.objects["mixamo"])
@@ -176,9 +184,23 @@ def imported(figure):
         "status": bpy.context.window_manager.motionloom.status,
         "first": first,
         "last": last,
+        "asset": asset(action),
         "rest": rest(figure),
         "placed": placed(figure),
         "heads": heads(figure, first, last, list(rest(figure))),
+    }
+
+
+def asset(action):
+    """Tags, description and picture of an action in the asset browser; None if it is not there."""
+    if action.asset_data is None:
+        return None
+    values = list(action.preview.image_pixels_float)
+    return {
+        "tags": [tag.name for tag in action.asset_data.tags],
+        "description": action.asset_data.description,
+        "size": list(action.preview.image_size),
+        "drawn": sum(value > 0.5 for value in values[3::4]),
     }
 
 
@@ -272,6 +294,105 @@ def walked(figure, given):
         "dance": danced.frame_range[:],
         "placed": placed(figure),
     }
+
+
+def sound(figure, given):
+    """A dance to a sound strip whose first second is cut off."""
+    scene, chosen = bpy.context.scene, bpy.context.scene.motionloom
+    editor = scene.sequence_editor_create()
+    kept = editor.strips if hasattr(editor, "strips") else editor.sequences
+    strip = kept.new_sound(name="song", filepath=given["song"], channel=1, frame_start=50)
+    strip.frame_offset_start, strip.frame_offset_end = 30, 15
+    chosen.label, chosen.sound = "dance_sway", "no such strip"
+    wrong = line(bpy.ops.motionloom.dance)
+    chosen.sound = strip.name
+    bpy.ops.motionloom.dance()
+    chosen.sound = ""
+    action = figure.animation_data.action
+    return {
+        "wrong": wrong,
+        "range": list(action.frame_range),
+        "strip": [strip.frame_start, strip.frame_final_end],
+        "asset": asset(action),
+    }
+
+
+def reached(figure, given, bone, fps):
+    """Where a bone is when it should be at a target: snapped to the cloud, and between its dots."""
+    scene, chosen = bpy.context.scene, bpy.context.scene.motionloom
+    activate(figure)
+    scene.render.fps, scene.motionloom.target = fps, None
+    scene.frame_set(1)
+    chosen.parametric = given["parametric"]["name"]
+    bpy.ops.motionloom.show_reach()
+    said = bpy.context.window_manager.motionloom.status
+    cloud, target, chance = chosen.cloud, chosen.target, random.Random(5)
+    dots = [cloud.matrix_world @ vertex.co for vertex in cloud.data.vertices]
+    low = [min(dot[axis] for dot in dots) for axis in range(3)]
+    high = [max(dot[axis] for dot in dots) for axis in range(3)]
+    tries = []
+    for number in range(20):
+        chosen.snap = number < 10
+        if chosen.snap:  # dropped anywhere around the cloud
+            target.location = [chance.uniform(*ends) for ends in zip(low, high, strict=True)]
+        else:
+            dot = chance.choice(dots)
+            near = sorted(dots, key=lambda other: (other - dot).length)[1:4]
+            target.location = sum(near, dot) / 4.0
+        bpy.context.view_layer.update()
+        goal = target.matrix_world.translation.copy()
+        bpy.ops.motionloom.aim()
+        action = figure.animation_data.action
+        moment = action.pose_markers["target"].frame
+        here = heads(figure, moment, moment, [bone])[bone][0]
+        nearest = min((dot - goal).length for dot in dots)
+        tries.append({"goal": y_up(goal), "head": here, "nearest": nearest})
+    shown = cloud.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    instances = [each for each in depsgraph.object_instances if each.parent == shown]
+    figure.location.x += 1.0
+    bpy.context.view_layer.update()
+    moved = (cloud.matrix_world @ cloud.data.vertices[0].co) - dots[0]
+    figure.location.x -= 1.0
+    before = len(bpy.data.objects)
+    bpy.ops.motionloom.show_reach()
+    scene.render.fps, chosen.snap = 30, False
+    return {
+        "said": said,
+        "tries": tries,
+        "dots": [y_up(dot) for dot in dots],
+        "instances": len(instances),
+        "moved": list(moved),
+        "again": len(bpy.data.objects) - before,
+        "renders": not cloud.hide_render,
+        "asset": asset(action),
+    }
+
+
+def strips(figure, given):
+    """Two imports on one track, and a third that overlaps them on another."""
+    scene, chosen = bpy.context.scene, bpy.context.scene.motionloom
+    choose(given["take"])
+    hips = given["parametric"]["bone"]
+    scene.frame_set(11)
+    bpy.ops.motionloom.import_motion()
+    wanted = heads(figure, 11, 40, [hips])[hips]
+    chosen.strip = True
+    for frame in (11, 101, 40):
+        scene.frame_set(frame)
+        bpy.ops.motionloom.import_motion()
+    chosen.strip = False
+    animated = figure.animation_data
+    tracks = [
+        [[strip.frame_start, strip.frame_end, strip.action.name] for strip in track.strips]
+        for track in animated.nla_tracks
+    ]
+    shown = heads(figure, 11, 39, [hips])[hips]
+    active = animated.action is not None
+    for track in list(animated.nla_tracks):
+        animated.nla_tracks.remove(track)
+    bpy.ops.motionloom.import_motion()
+    return {"tracks": tracks, "active": active, "wanted": wanted, "shown": shown}
 
 
 def modal():
@@ -399,10 +520,11 @@ def unusable(figure):
 
 
 def started(preferences, given):
-    missing = line(bpy.ops.motionloom.start)
     preferences.library, preferences.command = given["library"], "no-such-motionloom"
     command = line(bpy.ops.motionloom.start)
-    preferences.command = given["command"]
+    preferences.library, preferences.command = "", given["command"]
+    bpy.ops.motionloom.start()
+    generated = bpy.context.window_manager.motionloom.status
     preferences.library = given["library"] + "-nowhere"
     library = line(bpy.ops.motionloom.start)
     preferences.library = given["library"]
@@ -413,7 +535,7 @@ def started(preferences, given):
     bpy.ops.motionloom.stop()
     after = [own.runs, own.address]  # another studio of the user may still run
     return {
-        "missing": missing, "command": command, "library": library,
+        "generated": generated, "command": command, "library": library,
         "status": status, "address": address, "after": after,
     }  # fmt: skip
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import socket
+import subprocess
 import sys
 import threading
 import types
@@ -363,3 +365,115 @@ def test_the_extension_is_built(tmp_path):
                 assert "import motionloom" not in text  # bpy needs NumPy below 2, motionloom 2
     again = build_extension.build(tmp_path / "again")
     assert again.read_bytes() == output.read_bytes()
+
+
+def test_a_studio_that_does_not_answer_in_time_is_not_reported_as_stopped(client, monkeypatch):
+    monkeypatch.setattr(client, "_SECONDS", 0.2)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()  # connections are accepted, but nobody answers
+        studio = client.Studio(f"http://127.0.0.1:{silent.getsockname()[1]}", "token")
+        with pytest.raises(client.StudioError, match="did not answer within 0 s"):
+            studio.get("/api/library")
+
+
+def wheel(folder, said="hello"):
+    """A small wheel called motionloom, whose command prints a line."""
+    path = folder / "motionloom-9.9-py3-none-any.whl"
+    about = "motionloom-9.9.dist-info"
+    files = {
+        "motionloom/__init__.py": "",
+        "motionloom/__main__.py": f"print({said!r})",
+        f"{about}/METADATA": "Metadata-Version: 2.1\nName: motionloom\nVersion: 9.9\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/RECORD": "",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
+
+
+@pytest.mark.slow
+def test_motionloom_is_installed_into_an_environment_of_its_own(part, tmp_path, monkeypatch):
+    environment = part("environment")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    folder = tmp_path / "environment"
+    folder.mkdir()
+    (folder / "left over").write_text("of an interrupted installation")
+    assert environment.command("no-such-motionloom", folder) is None
+    environment.install(folder, sys.executable, str(wheel(tmp_path)))
+    command = environment.command("no-such-motionloom", folder)
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "hello\n"
+    assert not (folder / "left over").exists()
+
+
+@pytest.mark.slow
+def test_a_failed_installation_is_reported_in_one_line_and_never_used(part, tmp_path, monkeypatch):
+    environment, client = part("environment"), part("studio_client")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    folder = tmp_path / "environment"
+    with pytest.raises(client.StudioError) as error:
+        environment.install(folder, sys.executable, "motionloom-that-nobody-has-written")
+    assert str(error.value).startswith("motionloom could not be installed: ERROR: ")
+    assert "\n" not in str(error.value)
+    assert environment.command("no-such-motionloom", folder) is None
+
+
+@pytest.mark.parametrize("package", ["", "  ", "--target=/", "-r requirements.txt"])
+def test_only_packages_are_installed(part, tmp_path, package):
+    with pytest.raises(part("studio_client").StudioError, match="is not the name of a package"):
+        part("environment").install(tmp_path / "new", sys.executable, package)
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_installation_can_be_stopped(part, tmp_path):
+    environment, client = part("environment"), part("studio_client")
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(client.StudioError, match="stopped"):
+        environment.install(tmp_path / "new", sys.executable, "motionloom", stop=stop)
+    assert environment.command("no-such-motionloom", tmp_path / "new") is None
+
+
+def test_the_chosen_command_comes_first(part, tmp_path):
+    command = part("environment").command
+    assert command(f"{sys.executable} -m motionloom", tmp_path)[1:] == ["-m", "motionloom"]
+    with pytest.raises(part("studio_client").StudioError, match="is not a command"):
+        command('"unfinished', tmp_path)
+
+
+def test_points_of_a_retargeted_motion_are_where_its_joints_are(poses):
+    """For pictures of actions; on an armature that is turned, scaled and moved."""
+    skeleton = ml.demo.clip("walk").skeleton
+    walk = ml.demo.clip("walk")[:20]
+    at_rest = walk.rest_pose().positions()[0].astype(float)
+    upright = np.array([np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0])  # y up below a turned object
+    placement = poses.Placement(np.array([3.0, 1.0, 2.0]), upright, 0.01)
+    heads = placement.points_from_studio(at_rest)
+    tails = heads + placement.points_from_studio(np.array([0.0, 0.1, 0.0]))
+    count = len(skeleton.names)
+    rest = poses.RestPose(
+        skeleton.names,
+        skeleton.parents,
+        heads,
+        tails,
+        np.tile([1.0, 0, 0, 0], (count, 1)),
+        placement,
+    )
+    order = list(range(count))
+    points, parents = rest.points(
+        skeleton.names, skeleton.parents.tolist(), walk.rotations, walk.root
+    )
+    np.testing.assert_allclose(points[:, order], walk.positions(), atol=1e-5)
+    lengths = np.linalg.norm(points[:, count:] - points[:, parents[count:]], axis=-1)
+    np.testing.assert_allclose(lengths, 0.1, atol=1e-6)
+
+
+def test_pictures_of_motions_fill_the_square(part):
+    walk = ml.demo.clip("walk")
+    points = walk.positions(end_sites=True)
+    picture = part("previews").pictured(points, walk.skeleton.point_parents.tolist())
+    drawn = np.argwhere(picture[..., 3] > 0.5)
+    assert picture.shape == (128, 128, 4) and 200 < len(drawn) < 6000
+    assert np.ptp(drawn, axis=0).max() > 90 and drawn.min() > 2 and drawn.max() < 125

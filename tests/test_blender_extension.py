@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -26,6 +28,7 @@ from waiting import LIMIT
 
 import motionloom as ml
 from build_extension import blender_rules, build, validated
+from motionloom.library import tune, write_sound
 from motionloom.motion.kinematics.root_carrier import body_skeleton
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
@@ -46,7 +49,10 @@ TAKES = (
     "kick_front_high_right_p0", "kick_inside_mid_right_p0", "kick_outside_mid_right_p0",
     "kick_side_mid_right_p0", "kick_side_high_right_p0", "dance_groove_p0", "dance_sway_p0",
 )  # fmt: skip
-VERBS = ("connect", "start", "find", "find_like", "import_motion", "aim", "walk", "dance", "push")
+VERBS = (
+    "connect", "start", "find", "find_like", "import_motion", "show_reach", "aim", "walk", "dance",
+    "push",
+)  # fmt: skip
 TAKE = {"motion": "kick_front_mid_right_p0", "start_frame": 5, "end_frame": 55}
 MAIN = "from motionloom.cli import main; main()"
 TOKEN = "a-token-of-this-test-and-of-no-other"
@@ -75,6 +81,8 @@ def seen(request, library, tmp_path_factory):
     )
     accessible = kick.accessible[np.argsort(kick.accessible[:, 1])]
     aims = [(scale * accessible[k]).tolist() for k in (len(accessible) // 3, len(accessible) // 2)]
+    song = folder / "song.wav"
+    write_sound(tune(bars=4), song)
     with StudioServer(library.path, "--token", TOKEN) as server, socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # bound and not listening: nobody answers there
         task = {
@@ -85,6 +93,7 @@ def seen(request, library, tmp_path_factory):
             "person": bones(person),
             "parametric": {"name": "kick", "aims": [*aims, [3.0, 3.0, 3.0]],
                            "bone": "mixamorig:RightFoot"},
+            "song": str(song),
             "path": [[0.0, 0.0, 0.0], [0.0, 0.0, 3.0]],
             "library": str(library.path),
             "command": shlex.join([sys.executable, "-c", MAIN]),
@@ -281,6 +290,59 @@ def test_a_parametric_motion_is_aimed_at_an_empty(seen):
     assert len({tried["action"] for tried in aimed["tries"]}) == 1  # the action is used again
 
 
+@pytest.mark.parametrize("armature", ["mixamo", "generated"])
+def test_every_target_inside_the_shown_region_is_reached_within_a_centimeter(seen, armature):
+    """Ten targets are snapped to the cloud; ten lie between its dots."""
+    reached = seen["reached"][armature]
+    assert re.search(r"reaches \d+ positions around", reached["said"])
+    assert reached["instances"] == len(reached["dots"]) > 200
+    missed = [math.dist(each["goal"], each["head"]) for each in reached["tries"]]
+    print(seen["version"], armature, [f"{100 * each:.2f} cm" for each in missed])
+    assert max(missed) < 0.01, missed
+    snapped = reached["tries"][:10]
+    assert max(each["nearest"] for each in snapped) < 1e-4
+    assert len({tuple(np.round(each["goal"], 3)) for each in snapped}) >= 5
+    assert np.ptp(reached["dots"], axis=0).max() > 0.3  # meters
+
+
+@pytest.mark.parametrize("armature", ["mixamo", "generated"])
+def test_the_shown_region_belongs_to_its_armature(seen, armature):
+    reached = seen["reached"][armature]
+    assert reached["moved"] == pytest.approx([1.0, 0.0, 0.0], abs=1e-4)
+    assert reached["again"] == 0  # shown again, it replaces the earlier one
+    assert not reached["renders"]
+
+
+def test_actions_are_assets_with_tags_and_pictures(seen):
+    asset = seen["armatures"]["mixamo"]["asset"]
+    assert "kick_front_mid" in asset["tags"]
+    assert asset["description"] == "takes: kick_front_mid_right_p0:5-55"
+    aimed = seen["reached"]["mixamo"]["asset"]
+    assert aimed["tags"] == ["synthesized", "kick"]
+    assert aimed["description"] == "takes: kick aimed at target.001"
+    for each in (asset, aimed, seen["sound"]["asset"]):
+        assert each["size"] == [128, 128] and 100 < each["drawn"] < 6000
+
+
+def test_imports_go_to_strips_without_overlap(seen):
+    strips = seen["strips"]
+    frames = TAKE["end_frame"] - TAKE["start_frame"]
+    starts = [[strip[:2] for strip in track] for track in strips["tracks"]]
+    assert starts == [[[11, 10 + frames], [101, 100 + frames]], [[40, 39 + frames]]]
+    assert not strips["active"]
+    assert np.allclose(strips["shown"], strips["wanted"][: len(strips["shown"])], atol=1e-5)
+
+
+def test_a_dance_starts_with_the_sound_of_its_strip(seen):
+    sound = seen["sound"]
+    assert sound["wrong"] == (
+        "no sound strip is named no such strip; sound strips of the scene: song"
+    )
+    assert sound["range"][0] == sound["strip"][0] == 50
+    assert sound["range"][1] == pytest.approx(sound["strip"][1], abs=15)
+    assert sound["asset"]["tags"] == ["synthesized", "dance", "dance_sway"]
+
+
 def test_walks_and_dances(seen):
     walked = seen["walk"]
     assert walked["random"][1] - walked["random"][0] + 1 == pytest.approx(4.0 * 30, abs=2)
@@ -330,8 +392,12 @@ def test_unusable_armatures_are_refused(seen):
 
 def test_a_studio_is_started_and_stopped(seen):
     said = seen["started"]
-    assert said["missing"] == "choose a library in the preferences of this extension first"
-    assert said["command"].startswith("no-such-motionloom cannot be started")
+    assert said["command"] == (
+        "no-such-motionloom was not found and cannot be installed; set Command in the preferences "
+        "of this extension, or allow online access in Preferences > System"
+    )
+    # Without a library in the preferences, one with generated takes is made.
+    assert re.fullmatch(r"generated takes: [1-9]\d* takes", said["generated"])
     assert "nowhere" in said["library"] and "\n" not in said["library"]
     assert said["status"].endswith("takes") and said["address"].startswith("http://127.0.0.1:")
     assert said["after"] == [False, ""]

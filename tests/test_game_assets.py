@@ -10,6 +10,7 @@ import commands
 import numpy as np
 import pytest
 from naive import key_reduction as naive
+from waiting import LIMIT
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
@@ -292,3 +293,33 @@ def test_scripts_for_godot_follow_the_grammar(lib, tmp_path):
     scripts = [str(path) for path in (tmp_path / "out").rglob("*.gd")]
     assert len(scripts) == 5
     subprocess.run([gdparse, *scripts], check=True, capture_output=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (shutil.which("mcs") and shutil.which("mono")), reason="no Mono to compile C# with"
+)
+def test_the_scripts_for_unity_compile_and_import_takes(lib, tmp_path):
+    """Against a stand-in for Unity's API, because Unity itself cannot run here."""
+    files = exported(lib, tmp_path / "out", "unity", mesh="none")
+    scripts = [str(path) for name, path in files.items() if name.endswith(".cs")]
+    stand_in = str(Path(__file__).with_name("unity_stand_in.cs"))
+    program = str(tmp_path / "program.exe")
+    words = ["mcs", "-langversion:7", "-r:System.Runtime.Serialization.dll", f"-out:{program}"]
+    subprocess.run([*words, stand_in, *scripts], check=True, capture_output=True, timeout=LIMIT)
+    model = next(path for name, path in files.items() if name.endswith("takes.fbx"))
+    manifest = json.loads((model.parent / "takes.json").read_text())
+    said = subprocess.run(
+        ["mono", program, str(model), *NAMES, "other"],
+        check=True, capture_output=True, text=True, timeout=LIMIT,
+    ).stdout.split("\n")  # fmt: skip
+    assert said[0] == f"model Generic {manifest['skeleton']['root']}"
+    clips = [line.split()[1] for line in said if line.startswith("clip ")]
+    loops = [f"{take['name']}_loop" for take in manifest["takes"] if take["loop"]]
+    assert set(clips) == {*NAMES, *loops, "other"} and loops
+    first = next(take for take in manifest["takes"] if take["name"] == NAMES[0])
+    start = said.index(next(line for line in said if line.startswith(f"clip {NAMES[0]} ")))
+    events = [said[start + 1 + number].split() for number in range(len(first["footsteps"]))]
+    for event, step in zip(events, first["footsteps"], strict=True):
+        assert event[:2] == ["event", step["foot"]]
+        assert float(event[2]) == pytest.approx(step["time"] / first["seconds"], abs=1e-3)
