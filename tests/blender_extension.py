@@ -354,8 +354,8 @@ def reached(figure, given, bone, fps):
     bpy.context.view_layer.update()
     moved = (cloud.matrix_world @ cloud.data.vertices[0].co) - dots[0]
     figure.location.x -= 1.0
-    before = len(bpy.data.objects)
-    bpy.ops.motionloom.show_reach()
+    before, renders = len(bpy.data.objects), not cloud.hide_render
+    bpy.ops.motionloom.show_reach()  # deletes this cloud
     scene.render.fps, chosen.snap = 30, False
     return {
         "said": said,
@@ -364,7 +364,7 @@ def reached(figure, given, bone, fps):
         "instances": len(instances),
         "moved": list(moved),
         "again": len(bpy.data.objects) - before,
-        "renders": not cloud.hide_render,
+        "renders": renders,
         "asset": asset(action),
     }
 

@@ -1,4 +1,4 @@
-"""Render blender.png: a kick aimed at a ball with the extension, rendered by Blender.
+"""Render blender.png: kicks aimed inside their reach with the extension, rendered by Blender.
 
 MOTIONLOOM_BLENDER=/path/to/python/with/bpy python docs/pictures/blender.py
 """
@@ -95,6 +95,7 @@ def render(task: dict) -> None:
         return made
 
     orange, ball = material("body", (0.9, 0.45, 0.12)), material("target", (0.02, 0.12, 0.8))
+    dots = material("dots", (0.02, 0.35, 0.12))
     ghosts = [
         material(f"ghost {k}", (0.9, 0.6, 0.4), alpha) for k, alpha in enumerate((0.12, 0.25))
     ]
@@ -110,17 +111,26 @@ def render(task: dict) -> None:
         empty.location = figure.location + Vector((target[0], -target[2], target[1]))
         bpy.context.view_layer.update()
         scene.frame_set(1)
+        scene.motionloom.cloud = None  # keep that of the first character
         scene.motionloom.parametric, scene.motionloom.target = "kick", empty
+        bpy.ops.motionloom.show_reach()
+        cloud = scene.motionloom.cloud
+        for thing in (cloud, *cloud.children):
+            thing.hide_render = False
+        cloud.children[0].data.materials.clear()
+        cloud.children[0].data.materials.append(dots)
+        bpy.context.view_layer.update()
+        goal = empty.matrix_world.translation.copy()  # on a dot
         bpy.ops.motionloom.aim()
         print(bpy.context.window_manager.motionloom.status)
         # The foot reaches the target in one frame only; ghosts show the way there.
         first, last = (round(f) for f in figure.animation_data.action.frame_range)
 
-        def away(frame, figure=figure, empty=empty):
+        def away(frame, figure=figure, goal=goal):
             scene.frame_set(frame)
             shown = figure.evaluated_get(bpy.context.evaluated_depsgraph_get())
             place = shown.matrix_world @ shown.pose.bones["RightFoot"].head
-            return (place - empty.location).length
+            return (place - goal).length
 
         apex = min(range(first, last + 1), key=away)
         for back, look in ((14, ghosts[0]), (7, ghosts[1]), (0, orange)):
@@ -133,7 +143,7 @@ def render(task: dict) -> None:
             copy.matrix_world = shown.matrix_world
             scene.collection.objects.link(copy)
         body.hide_render = True
-        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.09, location=empty.location)
+        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.05, location=goal)
         bpy.context.object.data.materials.append(ball)
         bpy.ops.object.shade_smooth()
     bpy.ops.mesh.primitive_plane_add(size=40)
