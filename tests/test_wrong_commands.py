@@ -108,6 +108,7 @@ WRONG = {
         "format must be one of godot, unity, unreal, web, glb, fbx, orangeduck; got 'wbe'"
     ),
     "match takes.loom export --to web -o walk.bvh": "walk.bvh is not a folder",
+    "match takes.loom export --to web -o a.web --character no.glb": "no.glb: No such file",
     "export takes.loom a.set --to training-st": "godot, unity, unreal, training-set",
     "export takes.loom a.set --to training-set --takes none": (
         "takes must be a whole number; got 'none'"

@@ -64,9 +64,9 @@ def export_database(
         return AssetReport(
             files, len(database.ranges), len(database), 23, 0, database.fps, size, 0.0
         )
-    place.mkdir(parents=True, exist_ok=True)
     if format == "web":
         return write_web(database, place, settings)
+    place.mkdir(parents=True, exist_ok=True)
     report = write_engine(database, place, format, settings, beats=beats)
     if format == "unity" and settings.character is None:
         assets = place / ENGINES["unity"][1]
