@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from retrieval_bench.data import bvh_frames, cut, joined, sha256
 
 from benchmarks import Settings
 from benchmarks.video import action, cases, description_words
 from motionloom.evaluation import captions
 from motionloom.evaluation.labeled_sets import CLIP_SETS, DataFolder, clip_set, runs
 from motionloom.evaluation.protocol_run import QUERY_SETS, MarkedQuery, bandai_sessions
-from retrieval_bench.data import bvh_frames, cut, joined, sha256
 
 HERE = Path(__file__).parent / "manifests"
 FOLDS = 5
@@ -78,9 +78,11 @@ def _clip_sets(folder: DataFolder, files: Files) -> None:
     for row in folder.table("cmu-clips-labels.csv"):
         take = row["source_file"]
         content = (clips / row["clip"]).read_bytes()
-        subject = files.rows[f"cmu30/{take}.bvh"]["made_from"] if (
-            f"cmu30/{take}.bvh" in files.rows
-        ) else f"cmu/{int(take.split('_')[0]):03d}/{take}.bvh"
+        subject = (
+            files.rows[f"cmu30/{take}.bvh"]["made_from"]
+            if (f"cmu30/{take}.bvh" in files.rows)
+            else f"cmu/{int(take.split('_')[0]):03d}/{take}.bvh"
+        )
         files.add(f"cmu-groups/{row['clip']}", subject, f"{row['start']}:{row['end']}:2",
                   content, bvh_frames(content), 60.0)  # fmt: skip
     for row in folder.table("bandai/labels.csv"):
@@ -145,7 +147,7 @@ def _kaykit(clip: str, folder: DataFolder) -> str:
 def _segment_sets(folder: DataFolder, files: Files) -> None:
     for name in ("cmu-queries", "cmu-marks"):
         queries = QUERY_SETS[name](folder)[1]
-        _segment_set(name, queries, "cmu30")
+        _segment_set(name, queries, "cmu30", files)
     queries = bandai_sessions(folder)[1]
     rng = np.random.default_rng(0)  # the order of the clips, as in bandai_sessions
     by_style: dict[str, list[str]] = {}
@@ -156,7 +158,7 @@ def _segment_sets(folder: DataFolder, files: Files) -> None:
         content = joined([(files.folder / part).read_bytes() for part in parts])
         files.add(f"bandai-sessions/{style}.bvh", ";".join(f"made/{part}" for part in parts), "",
                   content, bvh_frames(content), 30.0)  # fmt: skip
-    _segment_set("bandai-sessions", queries, "bandai-sessions")
+    _segment_set("bandai-sessions", queries, "bandai-sessions", files)
     bouts = [
         (take, 0.1 * a, 0.1 * b, str(cells[a]))
         for take, cells in folder.exercises().items()
@@ -168,10 +170,10 @@ def _segment_sets(folder: DataFolder, files: Files) -> None:
         if len({each[0] for each in alike}) >= _LEAST:
             performer = take.split("_")[0]
             queries.append(MarkedQuery((take, a, b), label, performer, alike))
-    _segment_set("exercise-bouts", queries, "cmu30")
+    _segment_set("exercise-bouts", queries, "cmu30", files)
 
 
-def _segment_set(name: str, queries: list[MarkedQuery], folder: str) -> None:
+def _segment_set(name: str, queries: list[MarkedQuery], folder: str, files: Files) -> None:
     """Write the queries of a set, and the marked segments by label."""
 
     def file_of(take: str) -> str:
@@ -183,7 +185,8 @@ def _segment_set(name: str, queries: list[MarkedQuery], folder: str) -> None:
         take, start, end = query.place
         rows.append({
             "name": f"q{number:03d}", "file": file_of(take),
-            "start_frame": round(start * FPS), "end_frame": round(end * FPS),
+            "start_frame": round(start * FPS),
+            "end_frame": min(round(end * FPS), files.rows[file_of(take)]["frames"]),
             "label": query.action, "performer": query.performer,
         })  # fmt: skip
         for places, optional in ((query.occurrences, ""), (query.optional, "yes")):

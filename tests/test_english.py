@@ -12,7 +12,17 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("src", "docs", "tests", "studio/src", "blender", "benchmarks", "reproduction", "fuzz")
+FOLDERS = (
+    "src",
+    "docs",
+    "tests",
+    "studio/src",
+    "blender",
+    "benchmarks",
+    "reproduction",
+    "fuzz",
+    "benchmark",
+)
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 SUFFIXES = {".py", ".md", ".toml", ".ts", ".html", ".css", ".ipynb"}
 SKIPPED = ("/static/", "/generated/", "/node_modules/", "/golden/", "tests/test_english.py")

@@ -14,13 +14,14 @@ from motionloom.evaluation.outside import outside_scores, ranking_by, score_outs
 from motionloom.motion import Motion
 
 COMMAND = """
-import json, sys
+import csv, json, sys
 manifest = json.load(open(sys.argv[1]))
 assert "label" not in json.dumps(manifest)
 names = [clip["name"] for clip in manifest["clips"]]
 by = {clip["name"]: clip["frames"] for clip in manifest["clips"]}
-ranking = {n: sorted((o for o in names if o != n), key=lambda o: abs(by[o] - by[n])) for n in names}
-json.dump(ranking, open(sys.argv[2], "w"))
+rows = csv.writer(open(sys.argv[2], "w", newline=""))
+rows.writerow(["query", "item", "distance"])
+rows.writerows([n, o, abs(by[o] - by[n])] for n in names for o in names if o != n)
 """
 
 
@@ -53,6 +54,11 @@ def nothing(manifest):
     return {}
 
 
+def no_number(manifest):
+    names = [clip["name"] for clip in manifest["clips"]]
+    return {name: [(other, float("nan")) for other in names if other != name] for name in names}
+
+
 def test_a_command_and_a_function_are_scored(labeled, tmp_path):
     script = tmp_path / "rank.py"
     script.write_text(COMMAND, encoding="utf-8")
@@ -77,6 +83,11 @@ def test_clips_that_are_not_listed_come_last(labeled):
         (f"{__name__}:nothing", "must map every clip"),
         ("no-such-command --fast", "cannot be run"),
         (f"{sys.executable} -c 'print(1)'", "wrote no ranking"),
+        (f"{__name__}:no_number", "a finite distance"),
+        (
+            f'{sys.executable} -c \'import sys; open(sys.argv[2], "w").write("a,b\\n1,2\\n")\'',
+            "with the columns query, item",
+        ),
     ],
 )
 def test_a_method_that_fails_is_named(labeled, tmp_path, method, message):

@@ -37,8 +37,7 @@ def main(data: str, keep: str, rankings: str, *methods: str) -> None:
         cache: dict = {}
         sets = [clip_set(name, folder) for name in CLIP_SETS]
         scored = [
-            score_clips(each, {method: candidates[method]}, cache=cache, workers=1)
-            for each in sets
+            score_clips(each, {method: candidates[method]}, cache=cache, workers=1) for each in sets
         ]
         place = Path(rankings) / method.replace(" (plain)", "-plain")
         place.mkdir(parents=True, exist_ok=True)

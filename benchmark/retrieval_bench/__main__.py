@@ -6,17 +6,26 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from retrieval_bench.data import data_files, prepare, verify
 from retrieval_bench.rankings import ranking_by, read_ranking, write_ranking
-from retrieval_bench.results import keep, leaderboard, read_result, result_of, write_page
+from retrieval_bench.results import (
+    agreement_table,
+    keep,
+    leaderboard,
+    read_result,
+    result_of,
+    shaped_table,
+    write_page,
+)
 from retrieval_bench.scores import SECOND, Ranking, score
 from retrieval_bench.sentences import find_sentences
 from retrieval_bench.sets import BenchmarkSet, benchmark_set, set_table
 from retrieval_bench.tables import BenchmarkError
 
+Command = Callable[[argparse.Namespace], int]
 _SHOWN = 10  # messages about files
 
 
@@ -35,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m retrieval_bench", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, run, text: str) -> argparse.ArgumentParser:
+    def command(name: str, run: Command, text: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(run=run)
         return added
@@ -149,7 +158,11 @@ def _scored(given: argparse.Namespace, chosen: BenchmarkSet, ranking: Ranking) -
 
 def _page(given: argparse.Namespace) -> int:
     files = sorted(given.results.glob("*.json"))
-    write_page(given.page, leaderboard([read_result(path) for path in files]))
+    kept = [read_result(path) for path in files]
+    tables = {
+        "shaped": shaped_table(), "leaderboard": leaderboard(kept), "agreement": agreement_table(),
+    }  # fmt: skip
+    write_page(given.page, tables)
     return 0
 
 

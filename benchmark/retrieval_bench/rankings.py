@@ -31,6 +31,7 @@ from retrieval_bench.sets import BenchmarkSet
 from retrieval_bench.tables import BenchmarkError, read_rows
 
 MOST_SEGMENTS = 1000  # results of a query that count
+_MAY_BE_EMPTY = ("segments", "sentences", "video")  # nothing found is an answer
 _LONGEST_ROW = 400  # bytes; names of the benchmark have at most 60
 _FUNCTION = r"([A-Za-z_][\w.]*|[^:\s]+\.py):[A-Za-z_]\w*"
 
@@ -70,7 +71,7 @@ def read_ranking(given: BenchmarkSet, path: Path) -> Ranking:
     segments = given.track == "segments"
     most = sum(MOST_SEGMENTS if segments else len(given.items) for _ in given.queries) + 1
     columns = ("query", "item", "start", "end") if segments else ("query", "item")
-    results: dict[str, list[tuple]] = {query.name: [] for query in given.queries}
+    results: dict[str, list[tuple[Any, ...]]] = {query.name: [] for query in given.queries}
     others = {str(item["name"]) for item in given.items}
     for line, row in read_rows(path, columns, most * _LONGEST_ROW):
         where = f"{path}:{line}"
@@ -79,10 +80,10 @@ def read_ranking(given: BenchmarkSet, path: Path) -> Ranking:
             if query in others:
                 continue  # a clip that has no correct result is not a query
             raise BenchmarkError(f"{where}: {given.name} has no query {query!r}")
-        found = results[query]
-        distance = _number(row["distance"], where) if "distance" in row else float(len(found))
+        listed = results[query]
+        distance = _number(row["distance"], where) if "distance" in row else float(len(listed))
         times = (_number(row["start"], where), _number(row["end"], where)) if segments else ()
-        found.append((row["item"], *times, distance))
+        listed.append((row["item"], *times, distance))
     return checked(given, results, str(path))
 
 
@@ -93,16 +94,16 @@ def checked(given: BenchmarkSet, ranking: Any, source: str) -> Ranking:
     names = {str(item["name"]) for item in given.items}
     out: dict[str, Sequence[Result]] = {}
     for query in given.queries:
-        listed = ranking.get(query.name)
-        if listed is None or not (given.track == "segments" or len(listed)):
+        listed = ranking.get(query.name, () if given.track in _MAY_BE_EMPTY else None)
+        if listed is None or not (given.track in _MAY_BE_EMPTY or len(listed)):
             raise BenchmarkError(f"{source}: no results for the query {query.name!r}")
         where = f"{source}: results of {query.name!r}"
-        each = [_result(given.track, one, place, where) for place, one in enumerate(listed)]
-        known = set(query.items) if given.track == "segments" else names
-        for one in each:
-            if one.item not in known:
-                raise BenchmarkError(f"{where}: {given.name} has no item {one.item!r} to rank")
-        keys = [(one.item, one.start, one.end) for one in each]
+        each = [_result(given.track, row, place, where) for place, row in enumerate(listed)]
+        allowed = set(query.items) if given.track == "segments" else names
+        for result in each:
+            if result.item not in allowed:
+                raise BenchmarkError(f"{where}: {given.name} has no item {result.item!r} to rank")
+        keys = [(result.item, result.start, result.end) for result in each]
         if len(set(keys)) < len(keys):
             twice = next(key for place, key in enumerate(keys) if key in keys[:place])
             raise BenchmarkError(f"{where}: {twice[0]!r} is listed twice")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from retrieval_bench.agreement import agreements
 from retrieval_bench.scores import SECOND, SetScore, bootstrap
 from retrieval_bench.sets import TRACKS, BenchmarkSet, benchmark_set, set_table
 from retrieval_bench.tables import BenchmarkError, read_bytes
@@ -18,9 +19,9 @@ from retrieval_bench.tables import BenchmarkError, read_bytes
 _LARGEST = 2**20  # bytes of a result file
 _TITLES = {
     "clips": "Whole clips: mean average precision",
-    "segments": "Segments: mean average precision at an IoU of 0.5, and localization",
-    "sentences": "Sentences: recall at 10, and mean reciprocal rank",
-    "video": "Films: recall at 10, and mean reciprocal rank",
+    "segments": "Segments: mean average precision at an IoU of 0.5, then at 0.75",
+    "sentences": "Sentences: recall at 10, then mean reciprocal rank",
+    "video": "Films: recall at 10, then mean reciprocal rank",
 }
 _ABOUT = ("method", "by", "url", "version", "settings")
 
@@ -90,7 +91,7 @@ def leaderboard(results: Iterable[Mapping[str, Any]]) -> str:
         if rows:
             parts.append(f"### {_TITLES[track]}\n\n" + "\n".join(_table(track, sets, rows)))
     notes = [f"- {_shown(each)}: {each['settings']}" for each in kept if each["settings"]]
-    return "\n\n".join([*parts, "### Methods\n\n" + "\n".join(notes)])
+    return "\n\n".join(["", *parts, "### Methods", "\n".join(notes), ""]).rstrip("\n") + "\n"
 
 
 def _table(track: str, sets: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -128,10 +129,8 @@ def _leader(rows: Sequence[Mapping[str, Any]], name: str, best: float) -> Sequen
     return ()
 
 
-def _cell(
-    track: str, each: Mapping[str, Any] | None, best: float, leader: Sequence[float]
-) -> str:
-    """Return a score, its interval, and a mark if it cannot be told from the best one."""
+def _cell(track: str, each: Mapping[str, Any] | None, best: float, leader: Sequence[float]) -> str:
+    """Return a score, its interval, and a mark if it may equal the best one."""
     if each is None:
         return ""
     figure = f"{each['score']:.3f}"
@@ -150,14 +149,33 @@ def _shown(row: Mapping[str, Any]) -> str:
     return f"`{name}`" + (f" {version}" if version else "")
 
 
-def write_page(path: Path, text: str) -> None:
-    """Write the tables between the markers of a page."""
-    begin, end = "<!-- leaderboard -->", "<!-- end leaderboard -->"
-    page = path.read_text(encoding="utf-8")
-    before, found, rest = page.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise BenchmarkError(f"{path}: the page must contain the markers {begin} and {end}")
+def shaped_table() -> str:
+    """Return a row per set with what it shaped in motionloom, as Markdown."""
+    rows = [f"| `{name}` | {each['shaped']} |" for name, each in set_table().items()]
+    return "\n".join(["", "| set | what it shaped in motionloom |", "|---|---|", *rows, ""])
+
+
+def agreement_table() -> str:
+    """Return a row per action that was annotated twice, as Markdown."""
+    rows = [
+        f"| {row.label} | {row.first} | {row.second} | {row.matched} | {row.iou:.2f} | "
+        f"{row.boundary:.2f} | {row.kappa:.2f} |"
+        for row in agreements()
+    ]
+    head = "| action and take | first | second | matched | IoU | boundary | kappa |"
+    return "\n".join(["", head, "|---|---:|---:|---:|---:|---:|---:|", *rows, ""])
+
+
+def write_page(path: Path, tables: Mapping[str, str]) -> None:
+    """Write tables between the markers of a page that have their names."""
+    page = read_bytes(path).decode("utf-8")
+    for name, text in tables.items():
+        begin, end = f"<!-- {name} -->", f"<!-- end {name} -->"
+        before, opened, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not opened or not closed:
+            raise BenchmarkError(f"{path}: the page must contain the markers {begin} and {end}")
+        page = f"{before}{begin}\n{text}\n{end}{after}"
     scratch = path.with_name(f".{path.name}.writing")
-    scratch.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
+    scratch.write_text(page, encoding="utf-8")
     scratch.replace(path)

@@ -3,11 +3,11 @@
 - *clips*: mean average precision, and how often the first result is correct. Items at the same
   distance are scored by the mean over all their orders.
 - *segments*: mean average precision, where a result is correct if its intersection over union (IoU)
-  with a marked segment that was not found before is at least one half. Further results on the same
-  segment, and results on optional segments, are skipped. *Localization* is the IoU of each marked
-  segment with the result that found it, or 0, averaged over the marked segments.
+  with a marked segment is at least one half. Further results on the same segment, and results on
+  optional segments, are skipped. *Strict* scores require an IoU of 0.75: they measure how well
+  segments are localized.
 - *sentences* and *video*: recall at 10, the share of queries with a correct item among the first
-  ten, and the reciprocal rank.
+  ten, and the reciprocal rank. Items that are not listed are not found.
 
 Intervals contain 95 % of the means of 2,000 bootstrap samples of the queries, or of the performers
 for sentences, which are several per take.
@@ -24,10 +24,10 @@ from numpy.typing import ArrayLike, NDArray
 from retrieval_bench.sets import BenchmarkSet, Place, Query
 from retrieval_bench.tables import BenchmarkError
 
-HIT = 0.5  # intersection over union of a correct segment
+HIT, STRICT = 0.5, 0.75  # intersection over union of a correct segment
 FIRST = 10  # results that count for the recall
 RESAMPLES = 2000
-SECOND = {"clips": "first", "segments": "iou", "sentences": "mrr", "video": "mrr"}
+SECOND = {"clips": "first", "segments": "strict", "sentences": "mrr", "video": "mrr"}
 
 
 @dataclass(frozen=True)
@@ -69,27 +69,35 @@ def score(given: BenchmarkSet, ranking: Ranking) -> SetScore:
     each = [_query_score(given.track, query, ranking[query.name]) for query in given.queries]
     values, second = np.array(each, dtype=np.float64).T
     groups = [q.performer for q in given.queries] if given.track == "sentences" else None
-    low, high = bootstrap(values, groups=groups)
+    by_name = np.argsort([query.name for query in given.queries])  # the order of `evaluate`
+    low, high = bootstrap(values if groups else values[by_name], groups=groups)
     return SetScore(float(values.mean()), low, high, float(second.mean()), values)
 
 
 def _query_score(track: str, query: Query, results: Sequence[Result]) -> tuple[float, float]:
     if track == "segments":
-        return segment_precision(results, query.marks, query.optional)
-    # Items that are not listed come last, all at the same distance.
-    far = {name: np.inf for name in query.items}
-    far.update((each.item, each.distance) for each in results if each.item in far)
-    right = [name in query.correct for name in query.items]
+        hits = (HIT, STRICT)
+        loose, strict = (
+            segment_precision(results, query.marks, query.optional, hit) for hit in hits
+        )
+        return loose, strict
+    allowed = set(query.items)
+    far = {each.item: each.distance for each in results if each.item in allowed}
+    if track == "clips":  # clips that are not listed come last, all at the same distance
+        far = {name: far.get(name, np.inf) for name in query.items}
+    right = [name in query.correct for name in far]
     distances = np.array(list(far.values()))
     if track == "clips":
         return average_precision(distances, right), first_correct(distances, right)
+    if not any(right):
+        return 0.0, 0.0
     return recall(distances, right, FIRST), reciprocal_rank(distances, right)
 
 
 def average_precision(distances: ArrayLike, correct: ArrayLike) -> float:
     """Return the average precision of ranked items; ties count as the mean over all their orders.
 
-    In a tie of n items with r correct ones, after `before` items with `found` correct ones, the
+    In a tie of n items with r correct ones, after `before` items with `passed` correct ones, the
     item at position p is correct in r / n of the orders. The other p - 1 items of the tie before it
     then hold (r - 1) (p - 1) / (n - 1) correct ones on average.
 
@@ -101,17 +109,17 @@ def average_precision(distances: ArrayLike, correct: ArrayLike) -> float:
     0.75
     """
     ends, right = _ties(distances, correct)
-    total, before, found = 0.0, 0, 0
+    total, before, passed = 0.0, 0, 0
     for end in ends:
         count, hits = end - before, int(right[before:end].sum())
         if hits:
             place = np.arange(1, count + 1)
             also = (hits - 1) * (place - 1) / max(count - 1, 1)
-            total += hits / count * float(((found + 1 + also) / (before + place)).sum())
-        before, found = end, found + hits
-    if not found:
+            total += hits / count * float(((passed + 1 + also) / (before + place)).sum())
+        before, passed = end, passed + hits
+    if not passed:
         raise BenchmarkError("an average precision requires at least one correct item")
-    return total / found
+    return total / passed
 
 
 def first_correct(distances: ArrayLike, correct: ArrayLike) -> float:
@@ -169,30 +177,33 @@ def _ties(distances: ArrayLike, correct: ArrayLike) -> tuple[list[int], NDArray[
 
 
 def segment_precision(
-    results: Sequence[Result], marks: Sequence[Place], optional: Sequence[Place] = ()
-) -> tuple[float, float]:
-    """Return the average precision and the localization of segments, in the order of the results.
+    results: Sequence[Result],
+    marks: Sequence[Place],
+    optional: Sequence[Place] = (),
+    hit: float = HIT,
+) -> float:
+    """Return the average precision of segments, in the order of their distances.
 
     Examples
     --------
-    >>> found = [Result("a", 0, 0.0, 1.0), Result("a", 1, 5.0, 6.0), Result("a", 2, 2.0, 3.1)]
-    >>> precision, iou = segment_precision(found, [Place("a", 0.0, 1.0), Place("a", 2.0, 3.0)])
-    >>> round(precision, 4), round(iou, 4)
-    (0.8333, 0.9545)
+    >>> found = [Result("a", 0, 0.0, 1.0), Result("a", 1, 5.0, 6.0), Result("a", 2, 2.0, 3.5)]
+    >>> marks = [Place("a", 0.0, 1.0), Place("a", 2.0, 3.0)]
+    >>> round(segment_precision(found, marks), 4), segment_precision(found, marks, hit=0.75)
+    (0.8333, 0.5)
     """
-    found: dict[int, float] = {}
+    hits: set[int] = set()
     precision, counted = 0.0, 0
     for each in sorted(results, key=lambda result: result.distance):
         overlaps = [overlap(each, mark) for mark in marks]
         best = int(np.argmax(overlaps))
-        if overlaps[best] >= HIT:
-            if best not in found:
+        if overlaps[best] >= hit:
+            if best not in hits:
+                hits.add(best)
                 counted += 1
-                found[best] = overlaps[best]
-                precision += len(found) / counted
+                precision += len(hits) / counted
         elif all(overlap(each, mark) < HIT for mark in optional):
             counted += 1
-    return precision / len(marks), sum(found.values()) / len(marks)
+    return precision / len(marks)
 
 
 def overlap(result: Result, mark: Place) -> float:

@@ -21,7 +21,7 @@ _LARGEST = 2**20  # bytes of an annotation file
 def find_sentences(data: Path, archive: Path) -> tuple[int, int]:
     """Find the sentences in the unpacked archive; return how many, and how many are asked."""
     asked = {str(query.shown["sha256"]) for query in benchmark_set("kit-cmu").queries}
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for path in sorted(archive.rglob("*_annotations.json")):
         try:
             listed = json.loads(read_bytes(path, _LARGEST))
@@ -30,15 +30,15 @@ def find_sentences(data: Path, archive: Path) -> tuple[int, int]:
         for text in listed if isinstance(listed, list) else ():
             key = sha256(str(text).strip().encode())
             if key in asked:
-                found[key] = str(text).strip()
+                texts[key] = str(text).strip()
     target = data / FILE
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = target.with_name(f".{target.name}.writing")
     with scratch.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerows([("sha256", "sentence"), *sorted(found.items())])
+        rows.writerows([("sha256", "sentence"), *sorted(texts.items())])
     scratch.replace(target)
-    return len(found), len(asked)
+    return len(texts), len(asked)
 
 
 def sentences(data: Path) -> dict[str, str]:

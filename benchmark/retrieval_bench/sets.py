@@ -1,4 +1,4 @@
-"""The sets of the benchmark: what is ranked, for which queries, and which results are correct.
+"""The sets of the benchmark: their queries, ranked items and correct results.
 
 ==========  ======================  =====================  ==================================
 track       query                   ranked                 correct
@@ -47,7 +47,7 @@ class Query:
     marks, optional : tuple of Place
         Marked segments to find, and segments that count neither as correct nor as wrong.
     shown : mapping
-        What a method may know of the query.
+        Parts of the query that a method may know.
     """
 
     name: str

@@ -2,19 +2,23 @@
 
 The clips of a set are written to a folder as BVH files, with a *manifest* that lists them in a
 shuffled order. The manifest has no labels. A method reads it and returns a *ranking*: for every
-clip, the names of the other clips, most similar first.
+clip, the names of the other clips, most similar first. The folder ``benchmark/`` of the repository
+uses the same manifests and rankings, so that a method runs in both.
 
 ``manifest.json``::
 
-    {"set": "exercises", "folder": "/tmp/exercises",
-     "clips": [{"name": "13_29_4", "file": "clips/0.bvh", "frames": 90, "fps": 30.0}, ...]}
+    {"set": "exercises", "track": "clips", "folder": "/tmp/exercises",
+     "clips": [{"name": "13_29_4", "file": "clips/0.bvh", "frames": 90, "fps": 30.0}, ...],
+     "queries": [{"name": "13_29_4"}, ...]}
 
-``ranking.json``::
+A Python function is given as ``MODULE:FUNCTION``. It receives the manifest and returns a mapping
+from each clip to a list of names, or of pairs of a name and a distance. A command is given as it
+would be typed, and is called with the path of the manifest and the path of the ranking to write::
 
-    {"13_29_4": ["13_30_9", "14_06_2", ...], ...}
+    query,item,distance
+    13_29_4,13_30_9,0.21
 
-A Python function is given as ``MODULE:FUNCTION``. It receives the manifest and returns the ranking.
-A command is given as it would be typed, and is called with the paths of both files.
+The distance may be missing: then rows of a query are in the order of their rank.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.labeled_sets import LabeledSet
 from motionloom.evaluation.retrieval import ranked_precision
-from motionloom.files import parse_json, read_regular
+from motionloom.files import csv_rows, parse_json, read_regular
 
 _FUNCTION = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"
 Ranking = Mapping[str, Sequence[str]]
@@ -60,7 +64,13 @@ def write_manifest(labeled: LabeledSet, folder: Path) -> Path:
             }
         )
     path = folder / "manifest.json"
-    content = {"set": labeled.name, "folder": str(folder.resolve()), "clips": clips}
+    content = {
+        "set": labeled.name,
+        "track": "clips",
+        "folder": str(folder.resolve()),
+        "clips": clips,
+        "queries": [{"name": clip["name"]} for clip in clips],
+    }
     path.write_text(json.dumps(content, indent=1), encoding="utf-8")
     return path
 
@@ -125,7 +135,7 @@ def _function(method: str) -> Any:
 
 
 def _by_command(method: str, manifest: Path) -> Any:
-    answer = manifest.with_name("ranking.json")
+    answer = manifest.with_name("ranking.csv")
     answer.unlink(missing_ok=True)
     words = [*shlex.split(method), str(manifest), str(answer)]
     try:
@@ -138,19 +148,38 @@ def _by_command(method: str, manifest: Path) -> Any:
             f"the method {method!r} wrote no ranking (exit code {done.returncode}): {lines[-1]}"
         )
     try:
-        return parse_json(read_regular(answer))
-    except ValueError as error:
-        raise InvalidInput(f"the ranking of {method!r} is not JSON: {error}") from None
+        (_, header), *rows = csv_rows(answer) or [(1, [])]
+        cells = [(line, dict(zip(header, row, strict=True))) for line, row in rows if row]
+        ranking: dict[str, list[tuple[str, float]]] = {}
+        for place, (_, row) in enumerate(cells):
+            pair = row["item"], float(row.get("distance", place))
+            ranking.setdefault(row["query"], []).append(pair)
+    except (ValueError, KeyError) as error:
+        raise InvalidInput(
+            f"the ranking of {method!r} must be a table with the columns query, item, and "
+            f"optionally distance: {error}"
+        ) from None
+    return ranking
 
 
 def _checked(ranking: Any, names: Sequence[str], method: str) -> Ranking:
-    """Return a ranking if it lists known clips, each at most once, for every clip."""
+    """Return the names of a ranking in order, if it lists known clips, each once, for all clips."""
     if not isinstance(ranking, Mapping) or not set(names) <= set(ranking):
         raise InvalidInput(f"the ranking of {method!r} must map every clip to a list of clips")
+    out = {}
     for name in names:
-        listed = list(ranking[name])
+        pairs = [
+            (each, float(place)) if isinstance(each, str) else tuple(each)
+            for place, each in enumerate(ranking[name])
+        ]
+        if any(len(pair) != 2 or not np.isfinite(pair[1]) for pair in pairs):
+            raise InvalidInput(
+                f"the ranking of {method!r} for {name} must list clips, or pairs of a clip and a "
+                f"finite distance"
+            )
+        out[name] = listed = [pair[0] for pair in sorted(pairs, key=lambda pair: pair[1])]
         if not set(listed) <= set(names) or len(set(listed)) != len(listed):
             raise InvalidInput(
                 f"the ranking of {method!r} for {name} must list clips of the manifest, each once"
             )
-    return ranking
+    return out

@@ -1,0 +1,92 @@
+"""Write the result files of the baselines and of other libraries.
+
+    python methods/run_all.py DATA RESULTS [METHOD ...]
+
+Every method runs on each of its sets in a process of its own, for at most `MOST_SECONDS` of
+processor time. A set that takes longer is missing from the result file, and from the table.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MOST_SECONDS = 600
+CLIPS = (
+    "exercises", "sword-shield", "kaykit", "cmu-groups", "cmu-directions", "cmu-kinds", "bandai",
+    "bandai-styles",
+)  # fmt: skip
+SEGMENTS = ("exercise-bouts", "cmu-queries", "cmu-marks", "bandai-sessions")
+RANKED = ("kit-cmu", "films")
+POSES = "wrists, ankles and head in the body frame"
+# name: file, function, package, sets, settings
+METHODS = {
+    "chance": ("baselines", "chance", "", (*CLIPS, *SEGMENTS, *RANKED), "a random order"),
+    "duration": ("baselines", "duration", "", CLIPS, "difference of the logarithmic durations"),
+    "mean pose": ("baselines", "mean_pose", "", CLIPS, f"mean and deviation of {POSES}"),
+    "euclidean": ("baselines", "euclidean", "", CLIPS, f"{POSES}, 64 frames"),
+    "sliding window": ("baselines", "sliding", "", SEGMENTS, f"Euclidean distance of {POSES}"),
+    "aeon DTW": ("rivals", "aeon_dtw", "aeon", CLIPS, f"{POSES}, 64 frames, 10 % band"),
+    "aeon MSM": ("rivals", "aeon_msm", "aeon", CLIPS, f"{POSES}, 64 frames, 10 % band"),
+    "dtaidistance DTW": (
+        "rivals", "dtai_dtw", "dtaidistance", CLIPS, f"{POSES}, 64 frames, 10 % band",
+    ),
+    "tslearn DTW": (
+        "rivals", "tslearn_dtw", "tslearn", CLIPS,
+        f"{POSES}, at most 128 frames, Itakura parallelogram with a slope of 2",
+    ),
+    "stumpy MPdist": (
+        "rivals", "stumpy_mpdist", "stumpy", ("exercises",),
+        f"each coordinate of {POSES}, half a second; only the smallest set, because it is slow",
+    ),
+    "stumpy MASS": ("rivals", "stumpy_mass", "stumpy", SEGMENTS, f"{POSES}, z-normalized"),
+    "dtaidistance subsequences": (
+        "rivals", "dtai_subsequences", "dtaidistance", SEGMENTS,
+        f"{POSES}, at least half as long as the query",
+    ),
+    "aeon DTW of windows": (
+        "rivals", "aeon_windows", "aeon", SEGMENTS,
+        f"{POSES}, windows of 0.8, 1 and 1.25 times the query's length, 32 frames, 10 % band",
+    ),
+}  # fmt: skip
+URLS = {
+    "aeon": "https://www.aeon-toolkit.org", "stumpy": "https://stumpy.readthedocs.io",
+    "dtaidistance": "https://dtaidistance.readthedocs.io",
+    "tslearn": "https://tslearn.readthedocs.io",
+}  # fmt: skip
+
+
+def main(data: str, results: str, *chosen: str) -> None:
+    """Run the methods, and print the processor time of each set."""
+    for name in chosen or METHODS:
+        file, function, package, sets, settings = METHODS[name]
+        for given in sets:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            done = subprocess.run(
+                [
+                    sys.executable, "-m", "retrieval_bench", "run", given,
+                    f"{HERE / file}.py:{function}", data,
+                    "--result", f"{results}/{name.lower().replace(' ', '-')}.json",
+                    "--method", name, "--by", "the motionloom developers",
+                    "--version", f"{package} {version(package)}" if package else "",
+                    "--url", URLS.get(package, ""), "--settings", settings,
+                ],
+                cwd=HERE.parent, capture_output=True, text=True, check=False, preexec_fn=_limited,
+            )  # fmt: skip
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            lines = (done.stderr if done.returncode else done.stdout).strip().splitlines()
+            line = lines[-1] if lines else f"stopped after {MOST_SECONDS} s"
+            print(f"{name}: {spent:.0f} s, {line}", flush=True)
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
