@@ -37,8 +37,8 @@ BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 # Pages written by programs have no limit; those of a kind have that of the kind, others 1,200.
 # Pages that consist of tables which are computed.
 GENERATED = (
-    "evidence/papers/", "evidence/benchmarks/", "evidence/captions.md", "evidence/evaluation.md", "evidence/leaderboard.md",
-    "reference/licenses.md",
+    "evidence/papers/", "evidence/benchmarks/", "evidence/captions.md", "evidence/evaluation.md",
+    "evidence/leaderboard.md", "reference/licenses.md",
 )  # fmt: skip
 MOST_WORDS, MOST_WORDS_OF_A_GUIDE = 1200, 600
 # Tasks that a newcomer looks for, with the page that answers: two clicks from README.

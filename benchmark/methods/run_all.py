@@ -37,7 +37,7 @@ METHODS = {
     ),
     "tslearn DTW": (
         "rivals", "tslearn_dtw", "tslearn", CLIPS,
-        f"{POSES}, at most 128 frames, Itakura parallelogram with a slope of 2",
+        f"{POSES}, at most 128 frames, band of 12 frames",
     ),
     "stumpy MPdist": (
         "rivals", "stumpy_mpdist", "stumpy", ("exercises",),
