@@ -84,7 +84,7 @@ lock: $(RUN)/python  ## versions and hashes of the packages in the image, packag
 	  --output-file packaging/image/requirements.txt
 	cd packaging/image && ../../$(LOCK) build.in --output-file build.txt
 
-docs: $(STAMP)  ## the site, in the folder site
+docs: $(STAMP) page  ## the site, in the folder site
 	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet --site-dir site
 
 pictures: $(STAMP)  ## regenerate every picture in the docs

@@ -6,6 +6,7 @@ import wave
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from packed_clips import clips_of
 
 import motionloom as ml
 from motionloom.cli import app
@@ -247,6 +248,18 @@ def test_from_takes_and_a_song_to_a_file_on_the_beat(lib, tmp_path):
     assert within >= 0.95 * total
 
 
+def test_a_page_plays_a_dance_with_the_notes_of_its_song(lib, tmp_path):
+    tune = write_tune(tmp_path / "song.mid", bars=3, tempo_bpm=110)
+    page = tmp_path / "dance.html"
+    done = run("dance", lib.path, tune, "-o", page, "--meter", 4, "--seconds", 5)
+    assert done.exit_code == 0, done.output
+    (clip,) = clips_of(page.read_text(encoding="utf-8"))
+    notes = load_music(tune).notes
+    heard = notes[notes[:, 0] < 5.0]
+    np.testing.assert_allclose(clip["notes"], heard, atol=6e-4)
+    assert 20 < len(heard) < len(notes)
+
+
 @pytest.mark.slow
 def test_a_dance_with_a_path_a_body_and_a_generated_tune(lib, tmp_path, takes):
     (tmp_path / "path.csv").write_text("seconds,x,z\n0,0,0\n10,1,1\n")
@@ -280,7 +293,8 @@ def test_errors_are_one_line(lib, tmp_path, capsys):
     from motionloom.errors import MotionloomError
 
     (tmp_path / "path.csv").write_text("here\nthere\n")
-    (tmp_path / "song.txt").write_text("la la la")
+    for name in ("song.txt", "song.wav"):
+        (tmp_path / name).write_text("la la la")
     for arguments, message in [
         (("tune", "-o", tmp_path / "dance.doc"), "the suffix must be one of .bvh"),
         ((tmp_path / "song.txt", "-o", tmp_path / "dance.bvh"), "suffix of a music file"),
@@ -290,6 +304,10 @@ def test_errors_are_one_line(lib, tmp_path, capsys):
             "seconds",
         ),
         (("tune", "-o", tmp_path / "d.bvh", "--label", "opera"), "no motion"),
+        (
+            (tmp_path / "song.wav", "-o", tmp_path / "d.html"),
+            r"a page plays the notes of a MIDI file or of a tune; got ",
+        ),
     ]:
         done = run("dance", lib.path, *arguments)
         assert isinstance(done.exception, MotionloomError), done.output

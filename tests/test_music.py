@@ -58,6 +58,19 @@ def test_notes_give_the_beat_if_the_tempo_is_meaningless(tmp_path):
     assert heard.bpm == pytest.approx(126.0, abs=7.0)
 
 
+def test_notes_have_a_start_a_length_a_pitch_and_a_loudness(tmp_path):
+    drum = [message.copy(channel=9) for message in note(pitch=38, length=120)]
+    twice = [*note(pitch=64, wait=480, length=240), *note(pitch=64, length=960)]
+    endless = [mido.Message("note_on", note=70, velocity=127)]  # without a note_off
+    music = load_music(saved(tmp_path / "notes.mid", twice, drum, endless, ticks_per_beat=480))
+    assert music.notes.tolist() == [
+        [0.0, 0.0, 70.0, 1.0],
+        [0.0, 0.125, 0.0, 90 / 127],
+        [0.5, 0.25, 64.0, 90 / 127],
+        [0.75, 1.0, 64.0, 90 / 127],
+    ]
+
+
 def test_the_same_seed_is_the_same_tune(tmp_path):
     a, b = (write_tune(tmp_path / f"{k}.mid", seed=3).read_bytes() for k in "ab")
     assert a == b != write_tune(tmp_path / "c.mid", seed=4).read_bytes()

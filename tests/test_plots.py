@@ -571,7 +571,7 @@ def test_a_page_may_run_nothing_but_the_player(tmp_path):
     ]
     assert policy == (
         f"default-src 'none'; script-src 'sha256-{hashes[0]}' 'sha256-{hashes[1]}'; "
-        f"style-src 'sha256-{hashes[2]}'; base-uri 'none'"
+        f"style-src 'sha256-{hashes[2]}'; img-src data:; base-uri 'none'"
     )
     assert code.decode() == BUILT.read_text(encoding="utf-8").split("\n", 1)[1]
     assert "unsafe" not in page and " style=" not in page

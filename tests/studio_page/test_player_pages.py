@@ -14,11 +14,16 @@ from browser import MILLISECONDS
 from packed_clips import clips_of, positions_of
 
 import motionloom as ml
+from motionloom.blending import register
 from motionloom.motion_matching import MatchingSettings, matching_database
+from motionloom.parametric.parametric_motion import parametrize
+from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.plots import contact_sheet
 from motionloom.plots.figures.top_view import write_top_view
 from motionloom.plots.matching_coverage import write_coverage
-from motionloom.plots.pages.html_pages import write_player_page
+from motionloom.plots.pages.aim_page import write_aim_page
+from motionloom.plots.pages.html_pages import write_clip_page, write_player_page
+from motionloom.plots.pages.player import Budget, packed_motion
 
 AXE = Path(__file__).parents[2] / "studio" / "node_modules" / "axe-core" / "axe.min.js"
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\' {{clips}}'
@@ -65,7 +70,31 @@ def make_coverage(path: Path) -> None:
     write_coverage(matching_database(clips, MatchingSettings()).coverage(), path)
 
 
-PAGES = {"motion": make_motion, "sheet": make_sheet, "hundreds": make_hundreds, "top": make_top,
+def make_aim(path: Path) -> None:
+    kicks = [
+        ml.demo.clip(f"kick_{side}_{height}_right")
+        for side in ("front", "inside", "outside")
+        for height in ("low", "mid", "high")
+    ]
+    kick = parametrize(register(kicks), "right_ankle@32", ParametrizeSettings(samples=60))
+    write_aim_page(kick, path)
+
+
+def make_song(path: Path) -> None:
+    notes = [(0.1 * k, 0.2, 60 + k % 12 if k % 3 else 0, 0.8) for k in range(40)]
+    write_player_page(ml.demo.clip("walk"), path, notes=notes)
+
+
+def make_choice(path: Path) -> None:
+    clips = [
+        packed_motion(ml.demo.clip(kind), Budget(), name=kind, line=[(0, 0), (0, 3)])
+        for kind in ("walk", "jog")
+    ]
+    write_clip_page(" ".join(clips), "two motions", path)
+
+
+PAGES = {"aim": make_aim, "song": make_song, "choice": make_choice, "motion": make_motion,
+         "sheet": make_sheet, "hundreds": make_hundreds, "top": make_top,
          "coverage": make_coverage}  # fmt: skip
 
 
@@ -100,6 +129,7 @@ def window(folder, served, browser):
         address = (folder / name).as_uri() if place == "file" else f"{served}/{name}"
         opened.append((context, address, requests, faults))
         page.goto(address)
+        page.locator("motionloom-player[clip]").first.scroll_into_view_if_needed()
         page.wait_for_function(
             "() => document.querySelector('motionloom-player[clip]')?.duration > 0"
         )
@@ -239,6 +269,89 @@ def test_dark_pages_have_light_figures(window):
     assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 29)"}
 
 
+_RING = f"""() => {{ const {{ scene, canvas }} = {PLAYER}, box = canvas.getBoundingClientRect();
+    const [x, y] = scene.see(...scene.inSpace(scene.target)), share = box.width / canvas.width;
+    return [box.left + x * share, box.top + y * share]; }}"""
+_ANKLE = f"""() => {{ const {{ scene }} = {PLAYER}, {{ pose }} = scene, place = scene.reached.place;
+    const far = (p) => Math.hypot(...place.map((value, c) => value - pose[3 * p + c]));
+    return Math.min(...Array.from({{ length: pose.length / 3 }}, (_, p) => far(p))); }}"""
+
+
+@pytest.mark.parametrize("place", ["file", "http"])
+def test_a_kick_is_aimed_by_dragging_its_target(window, place):
+    page = window("aim.html", place=place)
+    before = page.evaluate(f"{PLAYER}.scene.target")
+    x, y = page.evaluate(_RING)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 10, y - 60, steps=4)
+    assert not page.evaluate(f"{PLAYER}.playing")  # it shows the moment of the kick
+    target = page.evaluate(f"{PLAYER}.scene.target")
+    assert target[1] > before[1] + 0.1
+    assert page.evaluate(_ANKLE) < 0.005  # the ankle is where the page says
+    ring = page.evaluate(_RING)
+    assert np.hypot(ring[0] - x + 10, ring[1] - y + 60) < 3  # the ring follows the mouse
+    page.mouse.up()
+    page.wait_for_function(f"() => {PLAYER}.playing")
+    yaw = page.evaluate(f"{PLAYER}.scene.yaw")
+    page.mouse.move(120, 160)
+    page.mouse.down()
+    page.mouse.move(220, 160)
+    page.mouse.up()
+    assert page.evaluate(f"{PLAYER}.scene.yaw") != yaw  # elsewhere, dragging turns the view
+    assert page.evaluate(f"{PLAYER}.scene.target") == target
+
+
+def test_a_kick_is_aimed_with_a_finger_and_with_keys(window):
+    page = window("aim.html")
+    x, y = page.evaluate(_RING)
+    before = page.evaluate(f"{PLAYER}.scene.target")
+    touch = page.context.new_cdp_session(page)
+    for kind, dy in (("touchStart", 0), ("touchMove", -20), ("touchMove", -50)):
+        points = [{"x": x, "y": y + dy, "id": 1}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_function(f"high => {PLAYER}.scene.target[1] > high + 0.08", arg=before[1])
+    height = page.get_by_label("y", exact=True)
+    height.focus()
+    page.keyboard.press("Home")
+    low = page.evaluate(f"{PLAYER}.scene.low[1]")
+    assert page.evaluate(f"{PLAYER}.scene.target[1]") == pytest.approx(low)
+    assert page.evaluate(_ANKLE) < 0.005
+    page.get_by_label("x", exact=True).press("End")
+    page.get_by_label("z", exact=True).press("End")
+    note = page.locator("motionloom-player").get_by_text("Out of reach").inner_text()
+    away = page.evaluate(f"{PLAYER}.scene.reached.distance")
+    assert note == f"Out of reach: the motion ends {100 * away:.0f} cm from the target."
+
+
+def test_notes_sound_and_lead_the_picture(window):
+    page = window("song.html")
+    assert not page.evaluate(f"{PLAYER}.playing")  # sound waits for the reader
+    page.evaluate("""() => { window.peak = 0; const { createGain } = AudioContext.prototype;
+        AudioContext.prototype.createGain = function () { const gain = createGain.call(this);
+            if (window.meter) return gain;
+            window.meter = this.createAnalyser(); gain.connect(window.meter);
+            setInterval(() => { const heard = new Float32Array(2048);
+                window.meter.getFloatTimeDomainData(heard);
+                window.peak = Math.max(window.peak, ...heard.map(Math.abs)); }, 20);
+            return gain; }; }""")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => window.peak > 0.02")
+    page.wait_for_function(f"() => {PLAYER}.time > 0.4")
+    assert abs(page.evaluate(f"{PLAYER}.time - {PLAYER}.sound.time")) < 0.25
+    page.get_by_role("button", name="Pause").click()
+    assert page.evaluate(f"{PLAYER}.sound.time") is None
+
+
+def test_a_menu_chooses_one_of_several_motions(window):
+    page = window("choice.html")
+    page.wait_for_function(f"() => {PLAYER}.choice.length === 2")
+    page.get_by_label("Motion", exact=True).select_option("jog")
+    page.wait_for_function(f"() => {PLAYER}.header.name === 'jog' && {PLAYER}.time > 0.1")
+    assert page.evaluate(f"{PLAYER}.scene.figure.line") == [[0, 0], [0, 3]]
+
+
 def test_a_crowd_moves_as_seen_from_above(window):
     page = window("top.html", place="http")
     page.wait_for_function(f"() => {PLAYER}.time > 0.2")
@@ -249,7 +362,7 @@ def test_a_crowd_moves_as_seen_from_above(window):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["motion", "sheet", "top", "coverage"])
+@pytest.mark.parametrize("name", ["motion", "sheet", "top", "coverage", "aim", "choice"])
 def test_axe_finds_nothing_serious(window, name, scheme):
     page = window(f"{name}.html", color_scheme=scheme)
     if name == "sheet":

@@ -13,7 +13,8 @@ from motionloom.cli.options import (
     INSPECT,
     JSON,
     LIB,
-    check_picture,
+    PAGES,
+    PICTURES,
     open_library,
     writes,
 )
@@ -93,9 +94,10 @@ def parametrize(
     picture: Annotated[
         Path | None,
         Option(
-            "Draw the reachable parameters (.png, .svg, .pdf).",
+            "Draw the reachable parameters (.png, .svg, .pdf), or write a page on which you drag "
+            "the target (.html).",
             metavar="FILE",
-            check=check_picture,
+            check=writes(*PICTURES, *PAGES),
         ),
     ] = None,
     json: Annotated[bool, JSON] = False,
@@ -224,7 +226,12 @@ def _error_text(error: float, axes: Sequence[str]) -> str:
 
 
 def draw_accessible(motion: ParametricMotion, path: Path) -> None:
-    """Draw the reachable targets around the query's pose at its key frame."""
+    """Draw the reachable targets around the query's pose at its key frame, or write a page."""
+    if path.suffix.lower() in PAGES:
+        from motionloom.plots.pages.aim_page import write_aim_page
+
+        write_aim_page(motion, path)
+        return
     from motionloom.plots.parametric import write_parameter_space
 
     first = motion.reach(motion.space.examples[0], refine=False)

@@ -25,6 +25,7 @@ LARGEST_BYTES = 2 * 2**20  # even an opera has less than a megabyte
 LONGEST_SECONDS = 2 * 3600.0
 _MOST_BEATS = 100_000
 _TEMPO = 500_000  # MIDI default tempo in microseconds per quarter note: 120 beats per minute
+_DRUMS = 9  # channel of percussion in General MIDI, counted from 0
 _SHORTEST, _LONGEST = 0.25, 1.5  # seconds between beats estimated from notes
 
 
@@ -39,7 +40,7 @@ class _Score:
     ticks_per_quarter: int
     tempos: list[_Change]
     meters: list[_Change]
-    notes: list[tuple[int, int, int, int]]  # tick, channel, pitch, velocity
+    notes: list[tuple[int, int, int, int, int]]  # tick, channel, pitch, velocity, tick of the end
     end: int
 
 
@@ -73,6 +74,7 @@ f"this file lasts {seconds / 3600.0:.1f} hours", path=path,
         seconds=seconds,
         onsets=onsets,
         loudness=_loudness(score, clock, beats),
+        notes=_played(score, clock),
         name=path.stem,
         path=str(path),
     )
@@ -84,6 +86,14 @@ def _loudness(score: _Score, clock: _Clock, beats: Array) -> Array:
     # Because of rounding errors, a note on a beat may seem to start just before it.
     times = clock.seconds(notes[:, 0]) + 1e-6
     return beat_loudness(beats, times, (notes[:, 3] / 127.0) ** 2)
+
+
+def _played(score: _Score, clock: _Clock) -> Array:
+    """Return the start, length, pitch and loudness of every note; drums have no pitch (0)."""
+    table = np.array(score.notes)
+    start, end = clock.seconds(table[:, 0]), clock.seconds(table[:, 4])
+    pitch = np.where(table[:, 1] == _DRUMS, 0, table[:, 2])
+    return np.column_stack([start, end - start, pitch, table[:, 3] / 127.0])
 
 
 def _read(path: Path) -> _Score:
@@ -114,21 +124,27 @@ def _read(path: Path) -> _Score:
 
 
 def _gathered(file) -> _Score:
-    tempos, meters, notes, end = [], [], [], 0
+    tempos, meters, end = [], [], 0
+    notes: list[list[int]] = []
     for track in file.tracks:
+        sounding: dict[tuple[int, int], int] = {}  # channel and pitch to the index of the note
         for tick, message in _timed(track):
             if message.type == "set_tempo":
                 tempos.append(_Change(tick, (max(int(message.tempo), 1),)))
             elif message.type == "time_signature":
                 meters.append(_Change(tick, (message.numerator, message.denominator)))
             elif message.type == "note_on" and message.velocity > 0:
-                notes.append((tick, message.channel, message.note, message.velocity))
+                sounding[message.channel, message.note] = len(notes)
+                notes.append([tick, message.channel, message.note, message.velocity, tick])
                 end = max(end, tick)
             elif message.type in ("note_off", "note_on"):
+                ended = sounding.pop((message.channel, message.note), None)
+                if ended is not None:
+                    notes[ended][4] = tick
                 end = max(end, tick)
     return _Score(
         int(file.ticks_per_beat), sorted(tempos, key=_tick), sorted(meters, key=_tick),
-        sorted(notes), end,
+        sorted((a, b, c, d, e) for a, b, c, d, e in notes), end,
     )  # fmt: skip
 
 

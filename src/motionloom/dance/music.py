@@ -56,6 +56,9 @@ class Music:
         Times at which notes start, in seconds.
     loudness : ndarray, shape (K,)
         Loudness from each beat to the next, 0 to 1; empty if unknown.
+    notes : ndarray, shape (M, 4)
+        Start and length in seconds, MIDI pitch (0 for drums) and loudness, 0 to 1, of the notes of
+        a score; empty for audio.
     name : str
     path : str
         Path of the file, if there is one.
@@ -67,6 +70,7 @@ class Music:
     seconds: float
     onsets: Array = field(default_factory=lambda: np.zeros(0))
     loudness: Array = field(default_factory=lambda: np.zeros(0), kw_only=True)
+    notes: Array = field(default_factory=lambda: np.zeros((0, 4)), kw_only=True)
     name: str = ""
     path: str = ""
 

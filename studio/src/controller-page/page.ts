@@ -44,6 +44,16 @@ class Pad {
   }
 }
 
+/** Gamepads, or none where the page may not use them: in a frame of another page that does not allow it. */
+function gamepadsOfPage(): () => (Gamepad | null)[] {
+  try {
+    navigator.getGamepads();
+    return () => navigator.getGamepads();
+  } catch {
+    return () => [];
+  }
+}
+
 async function start(): Promise<void> {
   const coded = find("controller").textContent ?? "";
   const database = await readDatabase(Uint8Array.from(atob(coded), (letter) => letter.charCodeAt(0)));
@@ -72,9 +82,9 @@ async function start(): Promise<void> {
   addEventListener("blur", () => held.clear());
 
   const fast = Math.max(database.speeds[1], 0.3);
+  const gamepads = gamepadsOfPage();
   const stickNow = (): Stick => {
-    const pads = navigator.getGamepads?.() ?? [];
-    const own = stickOfPad([...pads].find((one) => one?.connected));
+    const own = stickOfPad([...gamepads()].find((one) => one?.connected));
     if (own.forward || own.right || own.look || own.run || own.strafe) return own;
     if (held.size) return stickOfKeys(held);
     return pad.stick;

@@ -23,6 +23,8 @@ export interface FigureHeader extends Header {
   grid: number;
   /** Direction of the camera, radians. */
   yaw: number;
+  /** A path on the floor that the figure is to follow: x and z in meters. */
+  line?: [number, number][];
   origin: number[];
   /** Meters per unit. */
   scale: number;
@@ -35,7 +37,9 @@ export interface Figure extends FigureHeader {
   reach: number;
 }
 
-export function figureOf({ header, values, gaps }: Unpacked<FigureHeader>): Figure {
+type Codes = { header: FigureHeader; values: Int32Array | Float64Array; gaps: Unpacked["gaps"] };
+
+export function figureOf({ header, values, gaps }: Codes): Figure {
   const { frames, points, bones, scale, origin } = header;
   // A point is stored relative to the upper end of its bone, which comes before it.
   const upper = new Int32Array(points).fill(-1);
@@ -132,7 +136,7 @@ type Limb = { a: Seen; b: Seen; side: number; width: number; away: number };
 const whole = (a: Seen, b: Seen) => a[2] > 0 && b[2] > 0 && a[0] + b[0] === a[0] + b[0];
 
 export class FigureScene {
-  readonly duration: number;
+  duration: number;
   readonly aspect = 0; // as the page likes
   private yaw = 0;
   private pitch = 0;
@@ -147,7 +151,7 @@ export class FigureScene {
   private distance = 1;
   private axes: [number[], number[], number[]] = [[], [], []]; // right, up, toward the camera
 
-  constructor(private readonly figure: Figure) {
+  constructor(protected readonly figure: Figure) {
     this.duration = Math.max(figure.frames - 1, 0) / figure.fps;
     this.pose = new Float32Array(figure.points * 3);
     this.reset();
@@ -169,15 +173,20 @@ export class FigureScene {
   draw(pen: CanvasRenderingContext2D, seconds: number, ink: Ink): void {
     const { figure, pose, look } = this;
     [this.pen, this.ink, this.width, this.height] = [pen, ink, pen.canvas.width, pen.canvas.height];
-    const at = Math.min(Math.max(seconds, 0), this.duration) * figure.fps;
+    const at = this.frameAt(Math.min(Math.max(seconds, 0), this.duration));
     sample(figure.positions, figure.frames, figure.points * 3, at, pose);
     sample(figure.target, figure.frames, 3, at, look);
     pen.lineCap = pen.lineJoin = "round";
     this.aim();
     this.drawGrid();
+    this.drawLine();
     this.drawShadow();
     this.drawPath(at);
     this.drawLimbs();
+  }
+
+  protected frameAt(seconds: number): number {
+    return seconds * this.figure.fps;
   }
 
   private aim(): void {
@@ -194,7 +203,7 @@ export class FigureScene {
     this.distance = (1.06 * this.figure.reach) / half / this.zoom;
   }
 
-  private see(x: number, y: number, z: number): Seen {
+  protected see(x: number, y: number, z: number): Seen {
     const { look, focal, distance } = this;
     const [dx, dy, dz] = [x - look[0], y - look[1], z - look[2]];
     const [right, up, near] = this.axes.map((axis) => dx * axis[0] + dy * axis[1] + dz * axis[2]);
@@ -203,12 +212,20 @@ export class FigureScene {
     return [this.width / 2 + scale * right, this.height / 2 - scale * up, away < 0.05 * distance ? -1 : away];
   }
 
-  private line(a: Seen, b: Seen): void {
+  /** A point moved by pixels in the plane that faces the camera. */
+  protected shifted(point: readonly number[], dx: number, dy: number): number[] {
+    const [, , away] = this.see(point[0], point[1], point[2]);
+    const meters = Math.max(away, 1e-9) / this.focal;
+    const [right, up] = this.axes;
+    return point.map((value, c) => value + meters * (dx * right[c] - dy * up[c]));
+  }
+
+  protected line(a: Seen, b: Seen): void {
     this.pen.moveTo(a[0], a[1]);
     this.pen.lineTo(b[0], b[1]);
   }
 
-  private stroke(color: string, width: number, path: () => void): void {
+  protected stroke(color: string, width: number, path: () => void): void {
     const { pen } = this;
     pen.strokeStyle = color;
     pen.lineWidth = width;
@@ -247,6 +264,14 @@ export class FigureScene {
         lines.forEach((one) => this.line(...one)),
       ),
     );
+  }
+
+  private drawLine(): void {
+    const { figure, ink } = this;
+    const points = (figure.line ?? []).map(([x, z]) => this.see(x, figure.ground, z));
+    this.stroke(ink.street, (0.03 * figure.size * this.focal) / this.distance, () => {
+      for (let k = 1; k < points.length; k++) if (whole(points[k - 1], points[k])) this.line(points[k - 1], points[k]);
+    });
   }
 
   /** The bones on the floor: a wide faint layer under a narrow dark one, which looks soft. */

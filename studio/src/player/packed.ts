@@ -4,8 +4,10 @@
 // byte per frame and point that is 1 where the point is missing. A number is the second difference along time, zigzag coded
 // (0, -1, 1, -2, ...) in groups of seven bits, lowest first; the highest bit says that another group follows.
 
+import type { Note } from "./sound";
+
 export interface Header {
-  kind: "figure" | "floor";
+  kind: "figure" | "floor" | "aim";
   name: string;
   facts: string;
   note: string;
@@ -13,6 +15,8 @@ export interface Header {
   frames: number;
   series: number;
   gaps?: boolean;
+  /** Music: start and length in seconds, pitch as a MIDI number (0: a drum), loudness up to 1. */
+  notes?: Note[];
 }
 
 export interface Unpacked<Kind extends Header = Header> {

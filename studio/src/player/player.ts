@@ -1,29 +1,31 @@
 // <motionloom-player clip="PACKED">: plays a packed clip (packed.ts) without a server. Its children are shown while scripts
 // are off or not trusted, so they describe the motion or hold a still picture.
 //
-//   attributes   clip    the packed clip: `player_element` in plots/pages/player.py writes the whole element
+//   attributes   clip    the packed clip, or several with spaces between them, of which a menu chooses one:
+//                        `player_element` in plots/pages/player.py writes the whole element
 //                mini    a picture without controls that moves while it is in sight
 //                fill    takes the height of its container
 //                still   does not start by itself
 //   properties   time (seconds, can be set), duration, playing, speed (can be set)
 //   methods      play(), pause()
 //   events       "ready" when the clip is unpacked, "change" when playback starts, stops or jumps
-//   sound        a child <audio> plays along; the time is then that of the sound
+//   sound        the notes of a clip, or a child <audio>, play along; the time is then that of the sound
 //
 // Keys: space plays, arrows step by a frame, Home and End jump, Shift and arrows turn, + and - zoom, < and > change the speed,
-// 0 resets the view. Fingers: one turns, two zoom.
+// 0 resets the view. Fingers: one turns, or drags the target of a motion that can be aimed; two zoom.
 
 import { Clock } from "../stage/clock";
+import { AimScene, type AimHeader } from "./aim";
 import { FigureScene, figureOf, type FigureHeader } from "./figure";
 import { FloorScene, type FloorHeader } from "./floor";
 import { inkOf, onDark } from "./ink";
 import { unpack, type Header, type Unpacked } from "./packed";
+import { ElementSound, NoteSound, type Sound } from "./sound";
 import { rest, run, watcher, type Ticking } from "./ticker";
 
 const HOLD = 0.5; // seconds for which the last pose is shown before the loop restarts
 const SMALL = 1 / 31; // seconds between draws of a picture without controls
 const SPEEDS = [0.25, 0.5, 1, 2];
-const LATE = 0.2; // seconds between sound and picture before the sound jumps
 
 const STYLE = `
 :host { --paper: #fff; --text: #2b323c; --faint: #667080; --line: #dfe3ea; --accent: #0f7f60; position: relative;
@@ -46,6 +48,11 @@ button:hover { background: var(--line); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
 input { flex: 1; min-width: 40px; margin: 0; height: 24px; accent-color: var(--accent); }
 time { min-width: 56px; text-align: right; color: var(--faint); font-variant-numeric: tabular-nums; }
+select { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; min-height: 24px;
+  max-width: 40%; }
+.aims { display: grid; grid-template-columns: max-content 1fr 4.5em; gap: 2px 10px; padding: 8px 12px; align-items: center;
+  border-top: 1px solid var(--line); }
+.aims:empty, select:empty { display: none; } output { text-align: right; color: var(--faint); font-variant-numeric: tabular-nums; }
 p { margin: 0; padding: 0 14px 8px; color: var(--faint); font-size: 12px; }
 `;
 let sheet: CSSStyleSheet | undefined;
@@ -70,19 +77,23 @@ function element<K extends keyof HTMLElementTagNameMap>(tag: K, given: object): 
 export class MotionloomPlayer extends HTMLElement implements Ticking {
   static readonly observedAttributes = ["clip"];
   readonly clock = new Clock();
-  private readonly canvas = element("canvas", { tabIndex: 0, role: "img" });
+  private readonly canvas = element("canvas", { tabIndex: 0, role: "img", ariaLabel: "Motion" });
   private readonly title_ = element("header", {});
   private readonly button = element("button", { type: "button", title: "Play or pause (space)" });
   private readonly slider = element("input", { type: "range", min: "0", step: "any", ariaLabel: "Time" });
   private readonly shown = element("time", {});
   private readonly pace = element("button", { type: "button", title: "Speed (< and >)" });
+  private readonly choice = element("select", { ariaLabel: "Motion" });
+  private readonly aims = element("div", { className: "aims" });
   private readonly note = element("p", {});
+  private sound: Sound | null = null;
   private scene: Scene | null = null;
   private header: Header | null = null;
   private visible = false;
   private dark = false;
   private late = 0;
   private started = false;
+  private drags = false; // the target, instead of turning the view
   private fingers = new Map<number, [number, number]>();
   private readonly sizes = new ResizeObserver(() => this.draw());
 
@@ -127,19 +138,20 @@ export class MotionloomPlayer extends HTMLElement implements Ticking {
     watcher.unobserve(this);
     this.sizes.disconnect();
     darkness.removeEventListener("change", this.recolor);
-    this.sound?.pause();
+    this.sound?.stop();
   }
 
   attributeChangedCallback(): void {
     this.scene = null;
+    this.choice.replaceChildren();
     if (this.visible) void this.load();
   }
 
   private get mini(): boolean {
     return this.hasAttribute("mini");
   }
-  private get sound(): HTMLAudioElement | null {
-    return this.querySelector("audio");
+  private get clips(): string[] {
+    return (this.getAttribute("clip") ?? "").split(" ").filter(Boolean);
   }
 
   private build(): void {
@@ -153,8 +165,8 @@ export class MotionloomPlayer extends HTMLElement implements Ticking {
       this.canvas.ariaHidden = "true"; // its card has the words
     } else {
       const bar = element("div", { className: "bar" });
-      bar.append(this.button, this.slider, this.shown, this.pace);
-      root.append(this.title_, bar, this.note);
+      bar.append(this.button, this.slider, this.shown, this.pace, this.choice);
+      root.append(this.title_, this.aims, bar, this.note);
       this.listen();
     }
     this.clock.addEventListener("change", () => this.changed());
@@ -164,21 +176,40 @@ export class MotionloomPlayer extends HTMLElement implements Ticking {
     const { canvas, fingers } = this;
     this.button.onclick = () => (this.playing ? this.pause() : this.play());
     this.pace.onclick = () => this.changeSpeed(1);
+    this.choice.onchange = () => {
+      this.started = false;
+      this.clock.pause();
+      void this.load();
+    };
     this.slider.oninput = () => (this.time = Number(this.slider.value));
     this.addEventListener("keydown", (event) => this.key(event));
     canvas.onpointerdown = (event) => {
       canvas.setPointerCapture(event.pointerId);
       fingers.set(event.pointerId, [event.clientX, event.clientY]);
       canvas.focus({ preventScroll: true });
+      const ratio = canvas.width / canvas.clientWidth;
+      this.drags = fingers.size === 1 && !!this.aimed?.grab(event.offsetX * ratio, event.offsetY * ratio, ratio);
+      if (this.drags) this.time = this.aimed!.moment;
     };
-    canvas.onpointerup = canvas.onpointercancel = (event) => fingers.delete(event.pointerId);
+    canvas.onpointerup = canvas.onpointercancel = (event) => {
+      fingers.delete(event.pointerId);
+      if (!this.drags) return;
+      this.drags = false;
+      this.aimed?.release();
+      this.playOnce();
+    };
+    // The page must not scroll while a finger drags the target; elsewhere it may.
+    canvas.addEventListener("touchmove", (event) => this.drags && event.preventDefault(), { passive: false });
     canvas.onpointermove = (event) => {
       const last = fingers.get(event.pointerId);
       if (!last) return;
       const spread = this.spread();
       fingers.set(event.pointerId, [event.clientX, event.clientY]);
-      if (spread) this.scene?.magnify(this.spread() / spread);
-      else this.scene?.turn((event.clientX - last[0]) * 0.01, (event.clientY - last[1]) * 0.007);
+      const [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
+      const ratio = canvas.width / canvas.clientWidth;
+      if (this.drags) this.aim((scene) => scene.drag(dx * ratio, dy * ratio));
+      else if (spread) this.scene?.magnify(this.spread() / spread);
+      else this.scene?.turn(dx * 0.01, dy * 0.007);
       this.draw();
     };
     canvas.ondblclick = () => this.reset();
@@ -193,6 +224,50 @@ export class MotionloomPlayer extends HTMLElement implements Ticking {
       },
       { passive: false },
     );
+  }
+
+  private get aimed(): AimScene | null {
+    return this.scene instanceof AimScene ? this.scene : null;
+  }
+
+  /** Change the target of a motion, and show the moment at which it is reached. */
+  private aim(change: (scene: AimScene) => void): void {
+    const scene = this.aimed;
+    if (!scene) return;
+    change(scene);
+    this.clock.setRange(0, this.duration + HOLD);
+    this.slider.max = String(this.duration);
+    this.time = scene.moment;
+    this.showAim(scene);
+  }
+
+  private showAim(scene: AimScene): void {
+    this.aims.querySelectorAll("input").forEach((input, c) => {
+      input.value = String(scene.target[c]);
+      (input.nextElementSibling as HTMLOutputElement).value = scene.target[c].toFixed(2);
+    });
+    this.note.textContent = scene.status;
+    this.note.hidden = false;
+  }
+
+  /** Play the aimed motion from its start. */
+  private playOnce(): void {
+    if (still()) return this.draw();
+    this.clock.seek(0);
+    this.play();
+  }
+
+  /** A slider for each parameter. */
+  private buildAims({ axes }: AimHeader, scene: AimScene): void {
+    axes.forEach((axis, c) => {
+      const [min, max] = [scene.low[c], scene.high[c]].map(String);
+      const input = element("input", { type: "range", min, max, step: "any", ariaLabel: axis });
+      input.oninput = () =>
+        this.aim((now) => now.aimAt(now.target.map((value, k) => (k === c ? Number(input.value) : value))));
+      input.onpointerup = () => this.playOnce();
+      this.aims.append(element("span", { textContent: axis, ariaHidden: "true" }), input, element("output", {}));
+    });
+    this.showAim(scene);
   }
 
   /** Distance of two fingers, in pixels; 0 for another number of fingers. */
@@ -219,6 +294,7 @@ export class MotionloomPlayer extends HTMLElement implements Ticking {
       Number(key === "ArrowRight") - Number(key === "ArrowLeft"),
       Number(key === "ArrowDown") - Number(key === "ArrowUp"),
     ];
+    if (from instanceof Node && (this.aims.contains(from) || from === this.choice)) return; // they have keys of their own
     if (key === " " && (from === this.button || from === this.pace)) return; // it presses the button
     if (key === " ") this.button.click();
     else if (shiftKey && (side || down)) this.scene?.turn(0.15 * side, 0.1 * down);
@@ -245,16 +321,23 @@ export class MotionloomPlayer extends HTMLElement implements Ticking {
   }
 
   private async load(): Promise<void> {
-    const coded = this.getAttribute("clip") ?? "";
+    const { clips } = this;
+    const coded = clips[Math.max(this.choice.selectedIndex, 0)];
     if (!coded) return;
     const clip = await unpack<Header>(coded);
-    if (coded !== this.getAttribute("clip") || !this.visible) return;
+    if (coded !== this.clips[Math.max(this.choice.selectedIndex, 0)] || !this.visible) return;
+    if (clips.length > 1 && !this.choice.length) await this.buildChoice(clips);
     const { header } = clip;
     const floor = header.kind === "floor";
     this.scene = floor
       ? new FloorScene(clip as Unpacked<FloorHeader>)
-      : new FigureScene(figureOf(clip as Unpacked<FigureHeader>));
+      : header.kind === "aim"
+        ? new AimScene(clip as Unpacked<AimHeader>)
+        : new FigureScene(figureOf(clip as Unpacked<FigureHeader>));
     this.header = header;
+    this.sound?.stop();
+    const audio = this.querySelector("audio");
+    this.sound = audio ? new ElementSound(audio) : header.notes?.length ? new NoteSound(header.notes) : null;
     if (this.scene.aspect && !this.mini) this.canvas.style.aspectRatio = String(this.scene.aspect);
     this.canvas.classList.toggle("turns", !floor);
     this.canvas.title = floor || this.mini ? "" : "Drag to turn, wheel to zoom, double-click to reset";
@@ -266,10 +349,12 @@ export class MotionloomPlayer extends HTMLElement implements Ticking {
     this.title_.hidden = !header.name.trim();
     this.note.textContent = header.note;
     this.note.hidden = !header.note;
+    this.aims.replaceChildren();
+    if (this.aimed && !this.mini) this.buildAims(header as AimHeader, this.aimed);
     this.slider.max = String(this.duration || 1);
     this.slider.disabled = header.frames < 2;
     const at = this.started ? this.clock.time : this.mini && still() ? 0.35 * this.duration : 0;
-    this.clock.master = this.sound ? () => this.audible() : null;
+    this.clock.master = this.sound ? () => this.sound?.time ?? null : null;
     this.clock.setRange(0, this.duration + (this.sound ? 0 : HOLD));
     this.clock.seek(at);
     const starts = !still() && !this.sound && !this.hasAttribute("still") && header.frames > 1;
@@ -297,20 +382,14 @@ export class MotionloomPlayer extends HTMLElement implements Ticking {
     this.draw();
   }
 
-  /** Time of the sound; null while it does not play. */
-  private audible(): number | null {
-    const { sound } = this;
-    return sound && !sound.paused && !sound.ended ? sound.currentTime : null;
+  private async buildChoice(clips: string[]): Promise<void> {
+    const all = await Promise.all(clips.map((one) => unpack<Header>(one)));
+    this.choice.replaceChildren(...all.map(({ header }) => new Option(header.name)));
   }
 
   private changed(): void {
     const { sound, clock } = this;
-    if (sound) {
-      sound.playbackRate = clock.speed;
-      if (Math.abs(sound.currentTime - clock.time) > LATE || !clock.playing) sound.currentTime = clock.time;
-      if (clock.playing) void sound.play();
-      else sound.pause();
-    }
+    sound?.follow(clock);
     if (clock.playing && this.visible) run(this);
     this.draw();
     this.dispatchEvent(new Event("change"));

@@ -13,6 +13,7 @@ from motionloom.cli.options import (
     INSPECT,
     JSON,
     LIB,
+    PAGES,
     listed,
     open_library,
     writes,
@@ -49,10 +50,10 @@ def dance(
     output: Annotated[
         Path,
         Option(
-            "Output file: a motion, or a video with the music (.mp4).",
+            "Output file: a motion, or a video (.mp4) or page (.html) with the music.",
             "-o --output",
             metavar="FILE",
-            check=writes("motion", ".mp4"),
+            check=writes("motion", ".mp4", *PAGES),
         ),
     ],
     takes: Takes = None,
@@ -89,6 +90,8 @@ def dance(
 ) -> None:
     """Synthesize a dance to music by rearranging movements from takes to fit the beats."""
     _check_song(song, tempo)
+    if output.suffix.lower() in PAGES and not _generated(song):
+        _check_notes(song)
     music = _loaded(song, choreography.meter)
     path = None if follow is None else _path(follow)
     skeleton = None if onto is None else _skeleton(onto)
@@ -180,6 +183,17 @@ def _check_song(song: str, tempo: float | None) -> None:
         )
 
 
+def _check_notes(song: str) -> None:
+    """Raise an error if a page cannot play the music, because it is not a score."""
+    from motionloom.library import MIDI_SUFFIXES
+
+    if Path(song).suffix.lower() not in MIDI_SUFFIXES:
+        raise InvalidInput(
+            f"a page plays the notes of a MIDI file or of a {TUNE}; got {song}. Write a video "
+            "(.mp4) instead"
+        )
+
+
 def _loaded(song: str, meter: int | None) -> Music | None:
     """Load the music, before the takes are analyzed; None for a tune, whose tempo is theirs."""
     from motionloom.library import load_music
@@ -210,6 +224,10 @@ def _write(made: Dance, path: Path) -> list[Path]:
     motions, suffix = made.motions, path.suffix.lower()
     if suffix == ".mp4":
         return [_video(made, path)]
+    if suffix in PAGES:
+        from motionloom.plots.pages.html_pages import write_player_page
+
+        return [write_player_page(motions[0], path, notes=made.music.notes)]
     if len(motions) == 1:
         return [motions[0].save(path)]
     if suffix in (".glb", ".gltf"):

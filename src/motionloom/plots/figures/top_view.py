@@ -27,6 +27,7 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 TRAIL = 4.0  # length of the visible path, in seconds
 _SIZE = 7.2  # longer side of the page, in inches
 _DPI, _FILM_DPI = 110, 80
+_LINE_POINTS = 200  # of the center line on a page
 _GIF_RATE, _FILM_RATE = 10.0, 25.0
 # Outline of a body seen from above, facing +z, in meters: shoulders and nose.
 OUTLINE = np.array([
@@ -104,7 +105,7 @@ def write_top_view(
         raise InvalidInput(
             f"cannot write a top view to {path}: the suffix must be one of {', '.join(SUFFIXES)}"
         )
-    view = TopView(_bodies(agents), agents[0][0].fps, radius, room, columns, line)
+    view = TopView(floor_bodies(agents), agents[0][0].fps, radius, room, columns, line)
     if kind == ".html":
         return write_clip_page(packed_view(view, name=path.stem), path.stem, path)
     canvas = _Canvas(view, _FILM_DPI if kind in (".gif", ".mp4") else _DPI)
@@ -116,7 +117,8 @@ def write_top_view(
     return write_figure(canvas.figure, path)
 
 
-def _bodies(agents: Sequence[Sequence[Motion]]) -> Array:
+def floor_bodies(agents: Sequence[Sequence[Motion]]) -> Array:
+    """Return x, z and yaw (A, C, T, 3) of the C bodies of A agents."""
     if not agents or not agents[0] or not len(agents[0][0]):
         raise InvalidInput("a top view requires at least one agent with at least one frame")
     return np.stack(
@@ -253,7 +255,8 @@ def packed_view(
         [_CENTIMETER * shown[..., 0], _CENTIMETER * shown[..., 1], _MILLIRADIAN * yaws], axis=2
     )
     low, high = view.extent
-    line = np.zeros((0, 2)) if view.line is None else np.asarray(view.line)[::10]
+    line = np.zeros((0, 2)) if view.line is None else np.asarray(view.line)
+    line = line[:: max(len(line) // _LINE_POINTS, 1)]
     header = {
         "kind": "floor",
         "name": name,

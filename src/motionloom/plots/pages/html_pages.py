@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from numpy.typing import ArrayLike
+
 from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.plots.pages.player import (
@@ -155,7 +157,9 @@ main, motionloom-player { height: 100vh; } motionloom-player { border: 0; border
 """
 
 
-def write_player_page(motion: Motion, path: str | Path, *, budget: Budget | None = None) -> Path:
+def write_player_page(
+    motion: Motion, path: str | Path, *, budget: Budget | None = None, notes: ArrayLike = ()
+) -> Path:
     """Write a page that plays one motion, without a server or an internet connection.
 
     Parameters
@@ -166,6 +170,8 @@ def write_player_page(motion: Motion, path: str | Path, *, budget: Budget | None
         Output file, written atomically.
     budget : Budget, optional
         Limits for long motions.
+    notes : array_like, shape (N, 4)
+        Notes to play with the motion, as in `motionloom.dance.Music`.
 
     Examples
     --------
@@ -175,11 +181,12 @@ def write_player_page(motion: Motion, path: str | Path, *, budget: Budget | None
     ...     page.stat().st_size < 30_000
     True
     """
-    return write_clip_page(packed_motion(motion, budget or Budget()), motion.name or "motion", path)
+    clip = packed_motion(motion, budget or Budget(), notes=notes)
+    return write_clip_page(clip, motion.name or "motion", path)
 
 
 def write_clip_page(clip: str, title: str, path: str | Path) -> Path:
-    """Write a page that is filled by one packed clip."""
+    """Write a page that is filled by a packed clip, or by several with spaces between them."""
     words = f"<p>{escape(title)} is played with JavaScript, which is switched off.</p>"
     player = player_element(clip, words, "fill")
     body = f"<main><h1>{escape(title)}</h1>{player}</main>"

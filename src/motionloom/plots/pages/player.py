@@ -20,7 +20,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
@@ -68,7 +68,14 @@ class Budget:
                 raise InvalidInput(f"{name} must be positive; got {value}")
 
 
-def packed_motion(motion: Motion, budget: Budget, *, name: str = "") -> str:
+def packed_motion(
+    motion: Motion,
+    budget: Budget,
+    *,
+    name: str = "",
+    line: ArrayLike = (),
+    notes: ArrayLike = (),
+) -> str:
     """Pack a motion for the attribute ``clip`` of a player.
 
     Parameters
@@ -78,6 +85,10 @@ def packed_motion(motion: Motion, budget: Budget, *, name: str = "") -> str:
     budget : Budget
     name : str, optional
         Title. Default: the name of the motion.
+    line : array_like, shape (S, 2)
+        Path to draw on the floor: x and z in meters.
+    notes : array_like, shape (N, 4)
+        Notes to play with the motion, as in `motionloom.dance.Music`.
 
     Returns
     -------
@@ -95,7 +106,29 @@ def packed_motion(motion: Motion, budget: Budget, *, name: str = "") -> str:
     positions = np.where(np.isfinite(p := figure.positions(shown)), p, np.nan)
     codes, origin, scale = quantize_positions(positions, figure.size)
     missing = np.asarray(~np.isfinite(positions).all(axis=-1))
-    camera = camera_for(shown, figure, positions[:, figure.anchor], view="three-quarter")
+    path, played = np.asarray(line, np.float64), np.asarray(notes, np.float64)
+    header = {
+        **figure_header(shown, figure, positions),
+        "name": name or motion.name or "motion",
+        "facts": motion_facts(motion),
+        "note": note,
+        "fps": round(shown.fps, 6),
+        "origin": [_short(value) for value in origin],
+        "scale": scale,
+    }
+    if len(path):
+        header["line"] = np.round(path, 2).tolist()
+    if len(played):
+        header["notes"] = np.round(played[played[:, 0] < shown.duration], 3).tolist()
+    series = np.moveaxis(along_bones(codes, figure), 0, -1).reshape(-1, len(codes))
+    return packed_clip(header, series, missing if missing.any() else None)
+
+
+def figure_header(
+    motion: Motion, figure: StickFigure, positions: NDArray[np.floating]
+) -> dict[str, Any]:
+    """Return the part of a clip's header that describes the body and the camera."""
+    camera = camera_for(motion, figure, positions[:, figure.anchor], view="three-quarter")
     head = None
     if figure.head is not None:
         base, top = figure.head
@@ -104,12 +137,8 @@ def packed_motion(motion: Motion, budget: Budget, *, name: str = "") -> str:
         )
         head = [base, top, round(max(0.85 * float(length), figure.head_width), 5)]
     bones = zip(figure.bones.tolist(), figure.sides.tolist(), figure.widths, strict=True)
-    header = {
+    return {
         "kind": "figure",
-        "name": name or motion.name or "motion",
-        "facts": motion_facts(motion),
-        "note": note,
-        "fps": round(shown.fps, 6),
         "points": len(figure.points),
         "bones": [[a, b, side, _short(width)] for (a, b), side, width in bones],
         "head": head,
@@ -118,11 +147,7 @@ def packed_motion(motion: Motion, budget: Budget, *, name: str = "") -> str:
         "ground": _short(figure.ground),
         "grid": grid_step(figure.size),
         "yaw": round(float(camera.direction + _YAW), 4),
-        "origin": [_short(value) for value in origin],
-        "scale": scale,
     }
-    series = np.moveaxis(_along_bones(codes, figure), 0, -1).reshape(-1, len(codes))
-    return packed_clip(header, series, missing if missing.any() else None)
 
 
 def motion_facts(motion: Motion) -> str:
@@ -152,12 +177,12 @@ def quantize_positions(
     return codes.astype(np.int64), origin, scale
 
 
-def _along_bones(codes: NDArray[np.int64], figure: StickFigure) -> NDArray[np.int64]:
-    """Return each point relative to the upper end of its bone, if that comes before it."""
+def along_bones(codes: NDArray[np.int64], figure: StickFigure) -> NDArray[np.int64]:
+    """Return points (..., P, 3) relative to the upper end of their bones, if that comes first."""
     upper = {int(b): int(a) for a, b in figure.bones if a < b}
     relative = codes.copy()
     for point, above in upper.items():
-        relative[:, point] -= codes[:, above]
+        relative[..., point, :] -= codes[..., above, :]
     return relative
 
 
@@ -321,9 +346,10 @@ def page_parts(title: str, style: str) -> tuple[str, str]:
 
 
 def _policy(style: str) -> str:
-    """Return a content security policy that allows the player, the style and nothing else."""
+    """Return a content security policy that allows the player, the style and embedded pictures."""
     scripts, styles = _hashes([player_script(), _player()]), _hashes([style])
-    return f"default-src 'none'; script-src {scripts}; style-src {styles}; base-uri 'none'"
+    rest = "img-src data:; base-uri 'none'"
+    return f"default-src 'none'; script-src {scripts}; style-src {styles}; {rest}"
 
 
 def _hashes(texts: Sequence[str]) -> str:
