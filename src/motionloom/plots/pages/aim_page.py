@@ -157,6 +157,7 @@ def _cells(points: Array, poses: Array, figure: StickFigure) -> list[list[int]]:
     count, size = points.shape
     if count <= size:
         return [list(range(count))]
+    cells: NDArray[np.integer]
     if size == 1:
         order = np.argsort(points[:, 0], kind="stable")
         cells = np.stack([order[:-1], order[1:]], axis=1)
