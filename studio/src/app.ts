@@ -16,6 +16,7 @@ import { address } from "./page/route";
 import "./page/jobs-list";
 import { Layout, limited, type Part } from "./page/layout";
 import "./page/library-menu";
+import "./page/palette";
 import { listenToKeys } from "./page/shortcuts";
 import "./page/splitter";
 import { Studio, segmentText } from "./page/studio";
@@ -61,7 +62,8 @@ export class App extends LitElement {
     nav a { color: var(--ink); text-decoration: none; padding: 4px 10px; border-radius: 5px; }
     nav a:is([aria-current="page"], [aria-current="true"]) { background: var(--raised); color: var(--accent); }
     aside nav { margin: -2px 0 10px; font-size: 12px; } aside nav a { padding: 2px 10px; border: 1px solid var(--line); }
-    loom-jobs { margin-left: auto; }
+    #commands { margin-left: auto; font-size: var(--text-small); color: var(--faint); padding: 3px 8px; background: none; }
+    loom-jobs { margin-left: 4px; }
     header .state { margin-left: 10px; }
     aside { grid-area: 2 / 1; overflow: auto; padding: 12px; background: var(--panel); border-right: 1px solid var(--line); }
     main { grid-area: 2 / 2; position: relative; overflow: hidden; }
@@ -208,6 +210,7 @@ export class App extends LitElement {
     return html`
       <header><h1>motionloom</h1>
         ${starting ? "" : html`<nav aria-label="Views">${TABS.map((one) => html`<a href=${this.tabLink(one.views)} title=${one.does} aria-current=${one === tab ? (one.views[0] === this.view ? "page" : "true") : "false"}>${one.title}</a>`)}</nav>`}
+        ${ready && !starting ? html`<button id="commands" title="Find a verb, take, label or setting (Ctrl+K)" aria-label="Commands" @click=${() => this.studio.requests.request("palette", null)}>Ctrl+K</button>` : ""}
         ${ready ? html`<loom-jobs .studio=${this.studio}></loom-jobs>` : ""}
         <span class="state ${this.studio.state.connection === "lost" ? "disconnected" : "faint"}" role="status">${this.studio.state.connection === "lost" ? "Connection to the server lost; reconnecting…" : ""}</span>
         ${ready && name ? html`<loom-library-menu .studio=${this.studio} .name=${name}></loom-library-menu>` : ""}</header>
@@ -222,6 +225,7 @@ export class App extends LitElement {
       <loom-splitter class="timeline" name="Height of the timeline" ?hidden=${starting} .panel=${"timeline"} .measure=${() => this.footer.offsetHeight}
         @resize=${(event: CustomEvent<number | null>) => this.resized("timeline", event)}></loom-splitter>
       <footer ?inert=${starting}>${ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>
+      ${ready && !starting ? html`<loom-palette .studio=${this.studio}></loom-palette>` : ""}
       ${starting ? this.notice() : ""}
       ${ready && this.studio.state.tour && !starting ? html`<loom-tour .studio=${this.studio}></loom-tour>` : ""}`;
   }

@@ -80,3 +80,43 @@ def test_a_reload_acts_the_script_again(page):
     page.wait_for_function("() => window.studio?.subject?.title === 'acted script'")
     assert on_stage(page) == frames
     expect(page.locator("loom-script-view #script")).to_have_value(SCRIPT)
+
+
+def test_phrases_are_moved_trimmed_and_exchanged_on_the_timeline(page):
+    go(page, "script", script=SCRIPT)
+    on_stage(page)
+    blocks = page.locator("loom-timeline loom-block-lane .block:not(.bridge)")
+    expect(blocks).to_have_count(2)
+    expect(blocks.first).to_have_text("walk 2 s")
+
+    # Trim by dragging the right edge: the duration in the script changes.
+    edge = blocks.first.locator("i.right").bounding_box()
+    width = blocks.first.bounding_box()["width"]
+    y = edge["y"] + edge["height"] / 2
+    page.mouse.move(edge["x"] + 3, y)
+    page.mouse.down()
+    page.mouse.move(edge["x"] + 3 - width / 3, y, steps=5)
+    page.mouse.up()
+    page.wait_for_function("() => /^walk 1\\.\\d s, kick/.test(studio.route.query.script)")
+    on_stage(page)
+
+    # Exchange: a click shows the other segments, and another click chooses one.
+    blocks.last.click()
+    options = page.locator("loom-block-lane .options button")
+    chosen = options.nth(1).inner_text().split(": ")[0]
+    options.nth(1).click()
+    in_address(page, "instead=")
+    on_stage(page)
+    assert chosen in page.evaluate("studio.route.query.instead")
+
+    # Move by dragging, with the chosen segment.
+    box, first = blocks.last.bounding_box(), blocks.first.bounding_box()
+    middle = box["x"] + box["width"] / 2
+    page.mouse.move(middle, y)
+    page.mouse.down()
+    page.mouse.move(first["x"] + 4, y, steps=5)
+    page.mouse.up()
+    page.wait_for_function("() => studio.route.query.script.startsWith('kick')")
+    on_stage(page)
+    expect(blocks.first).to_contain_text("kick")
+    assert list(page.evaluate("JSON.parse(studio.route.query.instead)")) == ["0"]

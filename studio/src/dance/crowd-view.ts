@@ -29,8 +29,8 @@ const LABELS = { "floor.room": "width and depth", tempo_bpm: "beats per minute" 
 /** Defaults of the page: with music, and short. */
 const USUAL = { music: "tune", seconds: 20 };
 const LEADER = 0x4f9fd8;
-const FOLLOWER = 0xe0823d;
-const FILE_COLORS = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
+const FOLLOWER = 0xc8a27c;
+const FILE_COLORS = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xc8a27c, 0xd86464, 0x9a86e0];
 
 @customElement("loom-crowd-view")
 export class CrowdView extends View {

@@ -9,6 +9,7 @@ import { counted, durationText } from "../page/counts";
 import { inputValue } from "../page/form-input";
 import { segmentText, type Row, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
+import { color } from "../page/theme";
 import { View } from "../page/view";
 import "./clusters";
 import type { Cluster } from "../net/types";
@@ -164,7 +165,9 @@ export class LibraryView extends View {
 
   private colors(): Map<string, string> {
     if (this.studio.take === null) return new Map();
-    return new Map(this.studio.stage.characters.map((one) => [one.motion.name, `#${one.color.getHexString()}`]));
+    const { characters } = this.studio.stage;
+    if (characters.length === 1) return new Map([[characters[0].motion.name, color("accent")]]); // neutral on the stage
+    return new Map(characters.map((one) => [one.motion.name, `#${one.color.getHexString()}`]));
   }
 
   private finder(labels: ReadonlyMap<string, number>) {

@@ -123,6 +123,12 @@ export const SHORTCUTS: Shortcut[] = [
     act: (studio, event) => void (event.shiftKey ? studio.redo() : studio.undo()),
   },
   { keys: ["ctrl+y"], shown: "", does: "", act: (studio) => void studio.redo() },
+  {
+    keys: ["ctrl+k"],
+    shown: "Ctrl+K",
+    does: "find a verb, take, label or setting by typing",
+    act: (studio) => void studio.requests.request("palette", null),
+  },
   { keys: ["?"], shown: "?", does: "show these shortcuts", act: (studio) => studio.showHelp(!studio.state.help) },
 ];
 
@@ -148,9 +154,10 @@ function typing(event: KeyboardEvent): boolean {
 
 export function listenToKeys(studio: Studio): void {
   addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.altKey || typing(event)) return;
     const letter = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const control = event.ctrlKey || event.metaKey;
+    const anywhere = control && letter === "k"; // also while typing
+    if (event.defaultPrevented || event.altKey || (typing(event) && !anywhere)) return;
     const key = control && !["1", "3"].includes(letter) ? `ctrl+${letter}` : letter;
     const shortcut = SHORTCUTS.find((one) => one.keys.includes(key));
     if (!shortcut) return;

@@ -83,6 +83,8 @@ export interface PageRequests {
   escape: null;
   /** Undo the latest change within a view. */
   undo: null;
+  /** Open or close the list of commands. */
+  palette: null;
   /** Open the dialog to import files, or a folder. */
   import: { folder: boolean };
   /** Show a time on the timeline. */

@@ -11,7 +11,7 @@ export interface Overlay {
 }
 
 export const QUERY_COLOR = 0x4f9fd8;
-export const MATCH_COLOR = 0xe0823d;
+export const MATCH_COLOR = 0xa3abb8;
 const TRANSLUCENT = 0.4;
 
 export async function showMatch(

@@ -73,8 +73,8 @@ function bodyMaterial(bones: Bones, transparent: boolean, painted: boolean): THR
         `${SKINNED}
         vec3 objectNormal = normalize(mat3(skin) * normal);
         float stands = skinFoot < 0.0 ? 0.0 : bodyStands[int(skinFoot)];
-        vBodyColor = vec4(mix(${painted ? "skinColor" : "bodyColor.rgb"}, vec3(1.0), ${painted ? "0.25" : "0.6"} * stands), bodyColor.a);
-        vBodyGlow = ${painted ? "0.0" : "0.35 * stands"};`,
+        vBodyColor = vec4(mix(${painted ? "skinColor" : "bodyColor.rgb"}, vec3(0.078, 0.348, 0.686), ${painted ? "0.25" : "0.6"} * stands), bodyColor.a);
+        vBodyGlow = ${painted ? "0.0" : "0.1 * stands"};`,
       )
       .replace("#include <begin_vertex>", "vec3 transformed = (skin * vec4(position, 1.0)).xyz;");
     // A light from behind on the edges, so that figures stand out from the floor and from each other.

@@ -4,8 +4,8 @@ import * as THREE from "three";
 import type { Bones } from "../net/types";
 import type { Capsules } from "./capsules";
 
-const WHITE = new THREE.Color(0xffffff);
-const GLOW = 0.75;
+const STANDS = new THREE.Color(0x4f9fd8); // as the feet on the timeline
+const GLOW = 0.12;
 const LEG = 0.86; // meters from hip to ankle of the body with the radii below
 
 /** How a skeleton is drawn; computed once. */
@@ -49,7 +49,7 @@ const paint = new THREE.Color();
 function lit(color: THREE.Color, contacts: Uint8Array | null, row: number, column: number): boolean {
   const stands = contacts !== null && column >= 0 && contacts[row * 4 + column] > 0;
   paint.copy(color);
-  if (stands) paint.lerp(WHITE, 0.8);
+  if (stands) paint.lerp(STANDS, 0.75);
   return stands;
 }
 

@@ -68,7 +68,8 @@ function storeDisplay(display: DisplaySettings): void {
 
 export { Character, type CharacterSpec } from "./character";
 
-const COLORS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
+// The first is neutral: orange means that something is selected.
+const COLORS = [0xa3abb8, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
 const CROWD = 8; // number of characters from which figures have less detail
 const GHOSTS = 3; // before and after the current pose
 const IDLE = 200; // milliseconds between draws while nothing moves
@@ -480,7 +481,7 @@ export class Stage extends EventTarget {
       this.pose();
       this.aim();
     }
-    this.clock.advance(seconds);
+    if (this.characters.length) this.clock.advance(seconds); // time stands still on an empty stage
     const moving = this.clock.playing && this.characters.length > 0;
     if (moving || now < this.awake || now - this.drawn > IDLE) {
       if (this.follows) {
