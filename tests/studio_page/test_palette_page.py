@@ -1,4 +1,4 @@
-"""The command palette: verbs, takes, labels and settings by typing; and a stage without a subject."""
+"""The command palette: verbs, takes, labels and settings by typing; and an empty stage."""
 
 from __future__ import annotations
 
