@@ -59,7 +59,7 @@ export class JobsList extends StudioElement {
 
   private job(job: Job) {
     const running = job.state === "running";
-    const count = job.total ? ` ${job.done} of ${job.total}` : "";
+    const count = job.total ? ` ${Math.round((100 * job.done) / job.total)} %` : "";
     return html`<li><span class=${job.state}>${job.title}${running ? `…${count}` : `: ${ENDS[job.state] ?? job.state}`}${job.error ? `: ${job.error}` : ""}</span>
       ${running ? html`<button aria-label="stop ${job.title}" @click=${() => send("delete", "jobs/{number}", { path: { number: job.id } }).catch(() => {})}>stop</button>` : nothing}
       ${running ? (job.total ? html`<progress aria-label=${job.title} max=${job.total} .value=${job.done}></progress>` : html`<progress aria-label=${job.title}></progress>`) : nothing}</li>`;

@@ -1,6 +1,6 @@
 // Progress of a job, with a button to stop it.
 
-import { LitElement, css, html } from "lit";
+import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { send, type Job } from "../net/api";
 import { sharedStyles } from "./style";
@@ -21,8 +21,8 @@ export class ProgressLine extends LitElement {
   render() {
     const { job } = this;
     if (job?.state !== "running") return "";
-    const count = job.total ? ` ${job.done} of ${job.total}` : "";
-    return html`<div role="status"><span class="faint">${job.title}…${count}</span>
+    const count = job.total ? ` ${Math.round((100 * job.done) / job.total)} %` : "";
+    return html`<div role="status"><span class="faint" title=${job.total ? `${job.done} of ${job.total}` : nothing}>${job.title}…${count}</span>
       <button @click=${() => send("delete", "jobs/{number}", { path: { number: job.id } }).catch(() => {})}>stop</button></div>
       ${job.total ? html`<progress max=${job.total} .value=${job.done}></progress>` : html`<progress></progress>`}`;
   }
