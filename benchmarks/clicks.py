@@ -31,7 +31,7 @@ class Hand:
 
     def __init__(self, page: Any) -> None:
         self.page = page
-        self.clicks = self.texts = 0
+        self.clicks = self.typed = 0
 
     def click(self, selector: str) -> None:
         """Click an element."""
@@ -47,7 +47,7 @@ class Hand:
         """Click into an input and type."""
         self.click(selector)
         self.page.keyboard.type(text)
-        self.texts += 1
+        self.typed += 1
 
     def draw(self, *points: tuple[float, float]) -> None:
         """Drag along points of the stage, as fractions of its size."""
@@ -179,14 +179,14 @@ def measure(job: Callable[[Hand], Callable[[], Any]]) -> tuple[Hand, float, floa
 
 def main(names: list[str]) -> None:
     """Measure all jobs, or those that are named, and print a table."""
-    print(f"{'job':<18}{'actions':>8}{'texts':>7}{'picture s':>11}{'CPU s':>8}")
+    print(f"{'job':<18}{'actions':>8}{'typed':>7}{'picture s':>11}{'CPU s':>8}")
     for job in JOBS:
         if names and job.__name__ not in names:
             continue
         hand, seconds, used = measure(job)
         over = "" if hand.clicks <= _MOST else f"  more than {_MOST}"
         print(
-            f"{job.__name__:<18}{hand.clicks:>8}{hand.texts:>7}{seconds:>11.1f}{used:>8.1f}{over}",
+            f"{job.__name__:<18}{hand.clicks:>8}{hand.typed:>7}{seconds:>11.1f}{used:>8.1f}{over}",
             flush=True,
         )
 
