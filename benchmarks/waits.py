@@ -157,7 +157,7 @@ class Trial:
 
     @classmethod
     def of(cls, folder: Path, name: str, programs: list[Program], *files: str | Path) -> Trial:
-        """Let every program import the files; an earlier release that cannot is left out."""
+        """Let every program import the files; an earlier release that cannot is skipped."""
         libraries = {}
         for number, program in enumerate(programs):
             place = folder / f"{name}-{number}.loom"

@@ -83,7 +83,7 @@ class ShownMatches(BaseModel):
     lines: CodeLines
 
 
-class KeepRequest(RequestModel):
+class KeepLandmarks(RequestModel):
     """Landmarks to keep as a take."""
 
     landmarks: ShownLandmarks
@@ -134,7 +134,7 @@ def shown(request: ShownLandmarks, state: State) -> ShownMatches:
 
 
 @router.post("/shown/keep")
-def keep(request: KeepRequest, state: State) -> KeptTake:
+def keep(request: KeepLandmarks, state: State) -> KeptTake:
     """Add an acted motion to the library as a take."""
     name = request.name.strip()
     if name in state.library:
