@@ -65,7 +65,9 @@ export class Clusters extends StudioElement {
       this.named = false;
       // Names take most of the time, the first time, so the clusters are shown before.
       for (const names of [false, true]) {
-        const job = await send("post", "clusters", { body: { settings: { fineness: FINENESS[this.fineness], names } } });
+        const job = await send("post", "clusters", {
+          body: { settings: { fineness: FINENESS[this.fineness], names } },
+        });
         const clusters = await finished(job, (now) => (this.job = now));
         if (of !== this.of) return;
         [this.clusters, this.named] = [clusters, names];

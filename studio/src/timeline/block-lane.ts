@@ -79,7 +79,7 @@ export class BlockLane extends LitElement {
     .block i.left { left: 0; } .block i.right { right: 0; }
     .block:is(:hover, :focus-visible) i { background: color-mix(in srgb, var(--accent) 55%, transparent); }
     .drop { position: absolute; top: -3px; height: 30px; width: 2px; background: var(--accent); pointer-events: none; z-index: 3; }
-    .options { position: absolute; bottom: 30px; z-index: 4; max-height: 260px; overflow: auto; width: max-content; max-width: min(460px, 90vw); display: grid; gap: 2px;
+    .options { position: fixed; z-index: 12; /* the timeline scrolls, and would clip it */ max-height: 260px; overflow: auto; width: max-content; max-width: min(460px, 90vw); display: grid; gap: 2px;
       padding: var(--space-1); background: var(--raised); border: 1px solid var(--line); border-radius: var(--round-large); box-shadow: var(--shadow); }
     .options button { text-align: left; border: 0; font-size: var(--text-small); white-space: normal; background: none; }
     .options button[aria-pressed="true"] { color: var(--accent); }
@@ -206,7 +206,9 @@ export class BlockLane extends LitElement {
 
   private options(at: number) {
     const { options = [], chosen, start } = this.blocks[at];
-    return html`<div class="options" role="group" aria-label="Other segments" style="left:${Math.min(this.x(start), this.width - 200)}px">
+    const lane = this.getBoundingClientRect();
+    const left = lane.left + Math.min(this.x(start), this.width - 200);
+    return html`<div class="options" role="group" aria-label="Other segments" style="left:${left}px; bottom:${innerHeight - lane.top + 4}px">
       ${options.map((one) => html`<button aria-pressed=${one.value === chosen} @click=${() => this.exchange(at, one.value)}>${one.text}</button>`)}</div>`;
   }
 
