@@ -576,6 +576,26 @@ def test_a_wait_that_seems_longer_than_before_is_measured_again(tmp_path, monkey
     assert too_slow({"results": rows}) == ["search, warm: 6 % slower than motionloom 0.1.0"]
 
 
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_wait_that_cannot_be_measured_costs_no_other_figure(fails, tmp_path, monkeypatch):
+    from benchmarks.waits import OURS, Program, Trial, Wait, too_slow
+
+    earlier = Program("motionloom 0.1.0", ("earlier",))
+
+    def seconds(self, words, *_, **__):
+        if (self is OURS) == fails:
+            raise InvalidInput(f"{self.name}: no such option")
+        return 1.0
+
+    monkeypatch.setattr(Program, "seconds", seconds)
+    (tmp_path / "takes").mkdir()
+    trial = Trial(tmp_path, {OURS: tmp_path / "takes", earlier: tmp_path / "takes"})
+    rows = [row.as_dict() for row in trial.rows(Wait("search", "search LIB", "1 s"), print)]
+    assert [row["ours_s"] for row in rows] == ([None] if fails else [1.0, 1.0])
+    assert all(row["rival_s"] is None and "no such option" in row["note"] for row in rows)
+    assert too_slow({"results": rows}) == []
+
+
 def test_waits_are_compared_with_a_motionloom_program_only(tmp_path):
     done = CliRunner().invoke(app, ["waits", "--before", str(tmp_path / "motionloom")])
     assert isinstance(done.exception, InvalidInput)
