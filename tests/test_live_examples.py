@@ -40,7 +40,7 @@ def test_walks_are_along_the_paths_that_are_drawn(live, tmp_path, monkeypatch):
     live.walk(place, tmp_path / "walk.html")
     text = (tmp_path / "walk.html").read_text(encoding="utf-8")
     (coded,) = re.findall(r' clip="([^"]+)"', text)
-    clips = [read_clip(one) for one in coded.split()]
+    clips = [read_clip(text) for text in coded.split()]
     assert [clip["name"] for clip in clips] == [f"walk along {name}" for name in live.paths()]
     for clip in clips:
         hips = positions_of(clip)[:, clip["anchor"], ::2]
