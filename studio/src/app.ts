@@ -125,7 +125,11 @@ export class App extends LitElement {
 
   /** Load views that are not part of the first load. */
   private loadLate(): void {
-    if (this.studio.route.view === "show") void this.studio.attempt(() => import("./show/show-view"));
+    if (this.studio.route.view !== "show" || customElements.get("loom-show-view")) return;
+    void this.studio.attempt(async () => {
+      await import("./show/show-view");
+      this.requestUpdate();
+    });
   }
 
   protected updated(_changed: PropertyValues): void {
@@ -216,7 +220,7 @@ export class App extends LitElement {
         ${ready && name ? html`<loom-library-menu .studio=${this.studio} .name=${name}></loom-library-menu>` : ""}</header>
       ${starting && ready ? html`<loom-start .studio=${this.studio}></loom-start>` : ""}
       <aside ?inert=${starting}>${tab.views.length > 1 && !starting ? html`<nav aria-label=${tab.title}>${tab.views.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>` : ""}
-        ${ready && !starting && (this.settings || this.view === VIEWS[0]) ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
+        ${ready && !starting && (this.settings || this.view === VIEWS[0]) && customElements.get(this.view.tag) ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
       <loom-splitter name="Width of the panel" ?hidden=${starting} .panel=${this.panel} .measure=${() => this.aside.offsetWidth}
         @resize=${(event: CustomEvent<number | null>) => this.resized(this.panel, event)}></loom-splitter>
       <main ?inert=${starting}><div id="stage"></div>

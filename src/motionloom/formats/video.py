@@ -199,4 +199,4 @@ def _smoothed(values: Array, seen: NDArray[np.bool_], frames: float) -> Array:
 def expected_error(body: Array, chance: Array) -> Array:
     """Return the expected error of a joint in each frame, in meters (T,)."""
     hidden = 1.0 - chance[:, _JOINTS]
-    return 0.06 + 0.08 * hidden.mean(axis=1)
+    return 0.10 + 0.08 * hidden.mean(axis=1)

@@ -59,6 +59,7 @@ async function load(): Promise<Estimator> {
     modelComplexity: 0, // the network that `motionloom.formats.video` uses
     smoothLandmarks: false, // the solver smooths without a delay
     enableSegmentation: false,
+    useCpuInference: true, // as fast for this network, and without a graphics card
     minDetectionConfidence: 0.5,
     minTrackingConfidence: 0.5,
   });
