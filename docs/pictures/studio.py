@@ -22,6 +22,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import motionloom as ml
+from benchmarks.films import Shot, write_film
 from motionloom.character import Material, body_mesh
 from motionloom.formats import gltf
 
@@ -254,10 +255,29 @@ def dressed_character(path):
     return path
 
 
+def show(page):
+    """A film of a kick, rendered with the neutral body, as a query."""
+    go(page, "#/show")
+    page.locator("loom-show-view #camera").wait_for()
+    with tempfile.TemporaryDirectory() as folder:
+        film, web = Path(folder) / "kick.mp4", Path(folder) / "kick.webm"
+        kick = ml.demo.clip("kick_front_mid_right").resample(25.0)[:30]
+        write_film(kick, Shot(yaw=0.6, fps=25.0, fill=0.8, seed=4), film)
+        convert = ["ffmpeg", "-v", "error", "-i", film, "-c:v", "libvpx", "-b:v", "2M", web]
+        subprocess.run(convert, check=True)
+        page.locator("loom-show-view #film").set_input_files(web)
+        page.locator("loom-show-view li").nth(2).wait_for()
+    on_stage(page, 1)
+    page.wait_for_timeout(3000)
+    page.evaluate("studio.stage.set({ body: true })")
+    freeze(page, 0.8)
+
+
 PICTURES = {
     "library": library, "clusters": clusters, "stage": stage, "search": search, "family": family,
     "grid": grid, "dance": dance, "parametric": parametric, "graph": graph, "movements": movements,
     "crowd": crowd, "words": words, "act": act, "controller": controller, "character": character,
+    "show": show,
 }  # fmt: skip
 
 

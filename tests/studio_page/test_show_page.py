@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 
 import pytest
 from browser import FLAGS, MILLISECONDS, chromium, go, settled
@@ -17,6 +18,7 @@ from benchmarks.films import Shot, write_film
 expect = pytest.importorskip("playwright.sync_api").expect
 
 TAKES = ("walk", "kick_front_mid_right", "jump_up", "reach_front_high_left", "sit_stand")
+SLOW = 4  # the camera's film and the takes with its name, for machines that estimate few poses
 SHOT = Shot(yaw=0.6, fps=25.0, size=(320, 240), shutter=0.0, fill=0.6, detail="low")
 VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-show-view')"
 DROP = """([name, data]) => {
@@ -35,10 +37,8 @@ def films(tmp_path_factory):
     write_film(kick, SHOT, folder / "kick.mp4")
     run = ["ffmpeg", "-v", "error", "-y", "-i", str(folder / "kick.mp4")]
     subprocess.run([*run, "-c:v", "libvpx", "-b:v", "1M", str(folder / "kick.webm")], check=True)
-    subprocess.run(
-        [*run, "-c:v", "mjpeg", "-q:v", "3", "-pix_fmt", "yuvj420p", str(folder / "kick.mjpeg")],
-        check=True,
-    )
+    slow = ["-filter:v", f"setpts={SLOW}*PTS", "-r", "25", "-c:v", "mjpeg", "-q:v", "3"]
+    subprocess.run([*run, *slow, "-pix_fmt", "yuvj420p", str(folder / "kick.mjpeg")], check=True)
     return folder
 
 
@@ -47,7 +47,9 @@ def address(tmp_path_factory):
     path = tmp_path_factory.mktemp("shown") / "takes.loom"
     lib = ml.Library.create(path)
     for name in TAKES:
-        lib.add_motion(ml.demo.clip(name), name=name)
+        clip = ml.demo.clip(name)
+        lib.add_motion(clip, name=name)
+        lib.add_motion(replace(clip, fps=clip.fps / SLOW), name=f"slow_{name}")
     lib.close()
     with StudioServer(path) as server:
         yield server.address
@@ -58,6 +60,7 @@ def opened(films, address):
     """Opens the studio in a browser with a fake camera or none, and records all requests."""
     from playwright.sync_api import sync_playwright
 
+    expect.set_options(timeout=MILLISECONDS)
     with sync_playwright() as playwright:
         browsers = []
 
@@ -122,21 +125,17 @@ def test_an_action_in_front_of_the_camera_is_found(opened, address):
         return canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
             .data.some((value) => value > 0); }}"""
     )  # the skeleton over the picture
-    page.wait_for_function(f"() => {VIEW}.acted.at(-1).time > 1.2")
+    page.wait_for_function(f"() => {VIEW}.acted.at(-1).time > 1.2 * {SLOW}")  # the film repeats
     view.locator("#stop").click()
     first = view.locator("li").first
-    expect(first).to_have_attribute("data-motion", "kick_front_mid_right")
-    page.wait_for_function("() => studio.take === 'kick_front_mid_right'")
-    before = view.locator("li .faint").first.inner_text()
+    expect(first).to_have_attribute("data-motion", "slow_kick_front_mid_right")
+    page.wait_for_function("() => studio.take === 'slow_kick_front_mid_right'")
+    whole = page.evaluate(f"{VIEW}.found")
     end = float(view.locator("#end").input_value())
-    view.locator("#end").fill(str(end - 0.4))
-    page.wait_for_function(
-        "([view, before]) => document.querySelector('loom-app').renderRoot"
-        ".querySelector('loom-show-view').renderRoot.querySelector('li .faint')?.innerText"
-        " !== before",
-        arg=["", before],
-    )
-    assert "kick_front_mid_right" in page.evaluate("studio.library.motions.map((one) => one.name)")
+    view.locator("#end").fill(str(end - 1.0))
+    page.wait_for_function(f"frames => {VIEW}.found.frames < frames - 20", arg=whole["frames"])
+    names = page.evaluate("studio.library.motions.map((one) => one.name)")
+    assert len(names) == 2 * len(TAKES)  # nothing was stored
     view.locator("#name").fill("mine")
     view.locator("#name").press("Tab")
     view.locator("#keep").click()
@@ -156,8 +155,8 @@ def test_a_dropped_film_is_found(opened, films):
 
 
 def test_a_page_without_a_camera_says_so(opened):
-    page = opened("--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream=device-count=0",
-                  camera=False)  # fmt: skip
+    nothing = "--use-fake-device-for-media-stream=device-count=0"
+    page = opened("--use-fake-ui-for-media-stream", nothing, camera=False)
     view = to_view(page)
     view.locator("#camera").click()
     assert "There is no camera" in problem(view)
