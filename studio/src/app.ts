@@ -214,7 +214,7 @@ export class App extends LitElement {
     return html`
       <header><h1>motionloom</h1>
         ${starting ? "" : html`<nav aria-label="Views">${TABS.map((one) => html`<a href=${this.tabLink(one.views)} title=${one.does} aria-current=${one === tab ? (one.views[0] === this.view ? "page" : "true") : "false"}>${one.title}</a>`)}</nav>`}
-        ${ready && !starting ? html`<button id="commands" title="Find a verb, take, label or setting (Ctrl+K)" aria-label="Commands (Ctrl+K)" @click=${() => this.studio.requests.request("palette", null)}>Ctrl+K</button>` : ""}
+        ${ready && !starting ? html`<button id="commands" title="Find a verb, take, label or setting (Ctrl+K)" @click=${() => this.studio.requests.request("palette", null)}>Ctrl+K</button>` : ""}
         ${ready ? html`<loom-jobs .studio=${this.studio}></loom-jobs>` : ""}
         <span class="state ${this.studio.state.connection === "lost" ? "disconnected" : "faint"}" role="status">${this.studio.state.connection === "lost" ? "Connection to the server lost; reconnecting…" : ""}</span>
         ${ready && name ? html`<loom-library-menu .studio=${this.studio} .name=${name}></loom-library-menu>` : ""}</header>

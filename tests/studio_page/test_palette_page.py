@@ -31,7 +31,7 @@ def test_takes_views_settings_and_verbs_are_found_by_typing(page):
     typed(page, "search max distance")
     assert serious_findings(page) == []
     page.keyboard.press("Enter")
-    page.wait_for_function(f"({FOCUSED})() === 'max_distance'")
+    page.wait_for_function(f"() => ({FOCUSED})() === 'max_distance'")
     assert page.evaluate("studio.route.view") == "search"
 
     contacts = page.evaluate("studio.stage.display.contacts")
