@@ -41,12 +41,12 @@ def library(page):
 
 
 def clusters(page):
-    go(page, "#/library?show=clusters")
-    page.locator("loom-clusters li").nth(5).wait_for()
-    page.locator("loom-clusters .open").nth(1).click()
+    go(page, "#/library?show=groups")
+    page.locator("loom-cards .group").nth(5).wait_for()
+    page.locator("loom-cards .group .card").nth(1).click()
     on_stage(page, 1)
-    page.locator("loom-library-view #clusters").click()
-    page.locator("loom-clusters li").nth(5).wait_for()
+    page.locator("loom-library-view #groups").click()
+    page.locator("loom-cards .group").nth(5).wait_for()
     page.wait_for_timeout(2000)
     freeze(page, 0.9)
 

@@ -11,6 +11,7 @@ import "./grid/grid-view";
 import "./library/import-panel";
 import "./library/library-view";
 import "./page/code-line";
+import { analyzeTakes } from "./page/analysis";
 import { loadSettings } from "./net/settings-schema";
 import { address } from "./page/route";
 import "./page/jobs-list";
@@ -81,14 +82,16 @@ export class App extends LitElement {
     loom-start { grid-area: 2 / 1; position: relative; z-index: 4; }
     loom-start ~ .notice { position: fixed; z-index: 5; }
     .disconnected { color: var(--bad); }
-    /* Narrow windows, phones, large zoom: the panel below the stage, and the page scrolls. */
+    /* Narrow windows, phones, large zoom: the panel below the stage, then the timeline, and the page scrolls. An empty
+       stage takes no room, so that the content of a view is on the first screen. */
     @media (max-width: 860px) {
-      :host { height: auto; min-height: 100dvh; grid: auto 46dvh auto auto / minmax(0, 1fr); }
-      main { grid-area: 2 / 1; } footer { grid-area: 3 / 1; height: auto; border-bottom: 1px solid var(--line); }
-      aside { grid-area: 4 / 1; border-right: 0; overflow: visible; min-height: 60dvh; }
+      :host { height: auto; min-height: 100dvh; grid: auto 36dvh auto auto / minmax(0, 1fr); }
+      :host([empty]) { grid-template-rows: auto 0 auto auto; } :host([empty]) :is(main, footer) { display: none; }
+      main { grid-area: 2 / 1; } aside { grid-area: 3 / 1; border-right: 0; overflow: visible; }
+      footer { grid-area: 4 / 1; height: auto; }
       nav { flex-wrap: nowrap; overflow-x: auto; max-width: 100%; }
     }
-    @media (max-width: 860px) and (max-height: 500px) { :host { grid-template-rows: auto 56dvh auto auto; } }
+    @media (max-width: 860px) and (max-height: 500px) { :host { grid-template-rows: auto 50dvh auto auto; } }
   `,
   ];
 
@@ -100,6 +103,7 @@ export class App extends LitElement {
       this.loaded = true;
       if (this.studio.library.name && !this.starting && tourIsNew()) this.studio.showTour(true);
     });
+    analyzeTakes(this.studio);
     this.studio.views = new Set(VIEWS.map((one) => one.path));
     this.loadLate();
     this.studio.watch(["visits"], () => this.loadLate());
@@ -135,6 +139,7 @@ export class App extends LitElement {
   protected updated(_changed: PropertyValues): void {
     document.title = this.windowTitle();
     this.toggleAttribute("starting", this.starting);
+    this.toggleAttribute("empty", !this.studio.stage?.characters.length);
     this.size();
   }
 
@@ -211,6 +216,7 @@ export class App extends LitElement {
     const { ready, starting } = this;
     const name = this.studio.library.name;
     const tab = tabOf(this.view.path);
+    const shown = tab.views.filter((one) => !one.inner);
     return html`
       <header><h1>motionloom</h1>
         ${starting ? "" : html`<nav aria-label="Views">${TABS.map((one) => html`<a href=${this.tabLink(one.views)} title=${one.does} aria-current=${one === tab ? (one.views[0] === this.view ? "page" : "true") : "false"}>${one.title}</a>`)}</nav>`}
@@ -219,7 +225,7 @@ export class App extends LitElement {
         <span class="state ${this.studio.state.connection === "lost" ? "disconnected" : "faint"}" role="status">${this.studio.state.connection === "lost" ? "Connection to the server lost; reconnecting…" : ""}</span>
         ${ready && name ? html`<loom-library-menu .studio=${this.studio} .name=${name}></loom-library-menu>` : ""}</header>
       ${starting && ready ? html`<loom-start .studio=${this.studio}></loom-start>` : ""}
-      <aside ?inert=${starting}>${tab.views.length > 1 && !starting ? html`<nav aria-label=${tab.title}>${tab.views.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>` : ""}
+      <aside ?inert=${starting}>${shown.length > 1 && !starting ? html`<nav aria-label=${tab.title}>${shown.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>` : ""}
         ${ready && !starting && (this.settings || this.view === VIEWS[0]) && customElements.get(this.view.tag) ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
       <loom-splitter name="Width of the panel" ?hidden=${starting} .panel=${this.panel} .measure=${() => this.aside.offsetWidth}
         @resize=${(event: CustomEvent<number | null>) => this.resized(this.panel, event)}></loom-splitter>

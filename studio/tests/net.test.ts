@@ -67,8 +67,8 @@ describe("jobs", () => {
     total: null,
     error: "",
     result: 0,
-    state,
     view: "",
+    state,
     ...rest,
   });
   it("are polled until they are done", async () => {

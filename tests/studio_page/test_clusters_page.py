@@ -1,9 +1,9 @@
-"""Clusters of takes without labels, and actions on several takes."""
+"""Groups of similar takes, and actions on several takes."""
 
 from __future__ import annotations
 
 import pytest
-from browser import in_address, settled
+from browser import go, in_address, settled
 from playwright.sync_api import expect
 from studio_takes import StudioServer
 from test_subjects_page import serious_findings
@@ -27,13 +27,17 @@ def unlabeled(windows, tmp_path):
         yield windows(server.address), library
 
 
-def test_unlabeled_takes_are_shown_as_piles_and_labeled_at_once(unlabeled):
+def groups(page, word: str):
+    return page.locator(f"loom-cards .card[data-group*={word}]")
+
+
+def test_unlabeled_takes_are_grouped_by_themselves_and_labeled_at_once(unlabeled):
     page, library = unlabeled
-    clusters = page.locator("loom-clusters li")
-    kicks = clusters.filter(has_text="kick right")
+    expect(page.locator("#count")).to_contain_text("takes")  # takes at first, without waiting
+    kicks = groups(page, "kick").first
     expect(kicks).to_contain_text("3 takes")
     assert serious_findings(page) == []
-    kicks.locator(".label").click()
+    page.get_by_role("button", name="Label all: kick right, 3 takes").click()
     expect(page.locator(".notice")).to_contain_text("Labeled 3 takes: kick right")
     assert len(library.labels.motions("kick right")) == 3
     page.keyboard.press("Control+z")
@@ -41,30 +45,84 @@ def test_unlabeled_takes_are_shown_as_piles_and_labeled_at_once(unlabeled):
     assert library.labels.counts() == {}
 
 
-def test_piles_are_shown_before_their_names_are_known(unlabeled):
+def test_groups_are_shown_before_their_names_are_known(unlabeled):
     page, _ = unlabeled
-    kicks = page.locator("loom-clusters li").filter(has_text="kick right")
-    expect(kicks).to_have_count(1)
-    requests = []
+    expect(groups(page, "kick").first).to_be_visible()
+    stopped = []
     page.route(  # the names do not come until the test lets them
         "**/api/clusters",
-        lambda route: requests.append(route) if '"names":true' in route.request.post_data
-        else route.continue_(),
+        lambda route: route.continue_() if '"names":false' in route.request.post_data
+        else stopped.append(route),
     )  # fmt: skip
-    page.locator("loom-clusters select").select_option("coarser")
-    expect(page.locator("#cluster-count")).to_contain_text("their names follow")
-    expect(page.locator("loom-clusters li").first).to_contain_text("_p")  # the name of a take
-    expect(kicks).to_have_count(0)
-    while not requests:
+    page.locator("#groups").click()
+    page.locator("#size").select_option("coarser")
+    expect(page.locator("#count")).to_contain_text("their names follow")
+    expect(groups(page, "kick")).to_have_count(0)
+    while not stopped:
         page.wait_for_timeout(20)
-    requests[0].continue_()
-    expect(page.locator("#cluster-count")).to_contain_text("named after their captions")
+    stopped[0].continue_()
+    expect(page.locator("#count")).not_to_contain_text("their names follow")
+
+
+def test_visits_of_groups_start_one_job_and_keep_their_size(unlabeled):
+    page, _ = unlabeled
+    jobs = "async () => (await (await fetch('api/jobs')).json()).map((job) => job.title)"
+    expect(groups(page, "kick").first).to_be_visible()
+    page.locator("#groups").click()
+    page.locator("#size").select_option("coarser")
+    settled(page)
+    expect(page.locator("#count")).not_to_contain_text("their names follow")
+    count = page.evaluate(jobs).count("grouping takes into clusters")
+    for _ in range(3):
+        go(page, "aim")
+        page.locator("nav a", has_text="Library").click()
+        expect(page.locator("loom-cards .group").first).to_be_visible()
+        settled(page)
+    expect(page.locator("#size")).to_have_value("coarser")
+    assert page.evaluate(jobs).count("grouping takes into clusters") == count <= 4
+
+
+def test_an_opened_group_filters_the_list(unlabeled):
+    page, _ = unlabeled
+    groups(page, "kick").first.click()
+    expect(page.locator("#count")).to_contain_text("3 takes")
+    cards = page.locator("loom-cards .card")
+    expect(cards).to_have_count(3)
+    assert all(
+        "kick" in name for name in cards.evaluate_all("all => all.map(o => o.dataset.place)")
+    )
+    page.wait_for_function("() => studio.take?.startsWith('kick')")
+    page.locator("#all-groups").click()
+    expect(page.locator("loom-cards .group").first).to_be_visible()
+
+
+def test_groups_are_renamed_merged_and_split(unlabeled):
+    page, library = unlabeled
+    expect(groups(page, "kick").first).to_be_visible()
+    name = page.get_by_label("Name of 3 takes").first
+    expect(name).to_have_value("kick right")
+    name.fill("high kick")
+    name.press("Enter")
+    renamed = page.locator("loom-cards .card[data-group='high kick']")
+    expect(renamed.first).to_be_visible()
+    before = page.locator("loom-cards .group").count()
+    for card in (renamed.first, groups(page, "walk").first):
+        card.click(modifiers=["Control"])
+    page.locator("#merge").click()
+    expect(page.locator("loom-cards .group")).to_have_count(before - 1)
+    merged = page.locator("loom-cards .card", has_text="takes,").first
+    page.locator("#unpick").click()
+    merged.hover()
+    page.locator("loom-cards .slot:hover .split").click()
+    settled(page)
+    assert page.locator("loom-cards .group").count() >= before
+    assert library.labels.counts() == {}
 
 
 def test_several_takes_are_labeled_renamed_deleted_and_restored_by_keyboard(unlabeled):
     page, library = unlabeled
     page.locator("#takes").click()
-    page.locator("loom-take-cards .card[tabindex='0']").focus()
+    page.locator("loom-cards .card[tabindex='0']").focus()
     page.keyboard.press("Home")
     page.keyboard.press("x")
     bar = page.locator("loom-selection-bar")
@@ -78,7 +136,7 @@ def test_several_takes_are_labeled_renamed_deleted_and_restored_by_keyboard(unla
     page.keyboard.press("Enter")
     expect(page.locator(".notice")).to_contain_text(f"Renamed {first} to the first")
     assert "the first" in library and first not in library
-    page.locator("loom-take-cards .card[tabindex='0']").focus()
+    page.locator("loom-cards .card[tabindex='0']").focus()
     page.keyboard.press("Control+a")
     expect(bar.locator("#picked")).to_have_text("8 takes selected")
     bar.locator("#delete").focus()
@@ -95,7 +153,7 @@ def test_several_takes_are_labeled_renamed_deleted_and_restored_by_keyboard(unla
 
 def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabeled):
     page, _ = unlabeled
-    page.locator("loom-clusters .open", has_text="kick right").click()
+    groups(page, "kick").first.click()
     bar = page.locator("loom-selection-bar")
     expect(bar.locator("#picked")).to_have_text("3 takes selected")
     picked = page.evaluate("[...studio.picked]")
@@ -106,17 +164,20 @@ def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabeled):
     expect(form).to_contain_text(f"{picked[0]} is the first example")
     page.go_back()
     expect(bar.locator("#picked")).to_have_text("3 takes selected")
+    bar.locator("#export-all").click()
+    bar.locator("#format").select_option("FBX")
     with page.expect_download() as begun:
-        bar.locator("#download").select_option("fbx")
+        bar.locator("#export").click()
     assert begun.value.suggested_filename == "kick_right.zip"
 
 
 def test_a_controller_is_made_of_a_pile_and_of_a_selection(unlabeled):
     page, _ = unlabeled
-    walks = page.locator("loom-clusters li").filter(has_text="walk").first
+    walks = groups(page, "walk").first
     expect(walks).to_be_visible()
+    walks.click(modifiers=["Control"])
     assert serious_findings(page) == []
-    walks.locator(".controller-of-these").click()
+    page.locator("#controller-of-these").click()
     in_address(page, "play?only=")
     picked = page.evaluate("[...studio.picked]")
     assert picked and all(name.startswith("walk") for name in picked)

@@ -33,15 +33,18 @@ def own_server(studio_library, tmp_path_factory):
 
 
 def shown_takes(page) -> list[str]:
-    cards = page.locator("loom-take-cards button.card")
-    return cards.evaluate_all("all => all.map(one => one.dataset.take)")
+    cards = page.locator("loom-cards button.card")
+    return cards.evaluate_all("all => all.map(one => one.dataset.place)")
 
 
 def test_takes_are_found_by_name_and_label(page):
     expect(page.locator("#count")).to_contain_text("34 takes")
     page.locator("#find").fill("kick high")
-    expect(page.locator("#count")).to_contain_text("3 takes")
-    assert all("kick" in name and "high" in name for name in shown_takes(page))
+    expect(page.locator("#count")).to_contain_text("3 takes and")
+    shown = shown_takes(page)
+    assert all("kick" in name and "high" in name for name in shown[:3])
+    # Then the segments that answer the words, as the same cards.
+    assert len(shown) > 3 and all(":" in name for name in shown[3:])
     in_address(page, "find=kick+high")
     page.locator("#find").fill("")
     labels = page.evaluate(
@@ -51,7 +54,7 @@ def test_takes_are_found_by_name_and_label(page):
     expect(page.locator("#count")).to_contain_text("2 takes")
     assert shown_takes(page) == ["march_p0", "march_p1"]
     page.locator("#find").fill("no such take")
-    expect(page.locator("loom-library-view")).to_contain_text("No takes match")
+    expect(page.locator("loom-library-view")).to_contain_text("No take or segment matches")
 
 
 def test_a_link_finds_sorts_and_opens(page):
@@ -64,28 +67,28 @@ def test_a_link_finds_sorts_and_opens(page):
     seconds = {row["name"]: row["seconds"] for row in rows}
     durations = [seconds[name] for name in shown_takes(page)]
     assert durations == sorted(durations, reverse=True)
-    expect(page.locator("loom-library-view")).to_contain_text("dance_groove_p0:30-90")
+    expect(page.locator("#subject")).to_contain_text("dance_groove_p0:30-90")
 
 
 def test_a_click_opens_and_a_click_with_shift_lays_over(page):
     page.locator("#find").fill("walk")
-    page.locator("button.card[data-take=walk_p0]").click()
+    page.locator("button.card[data-place=walk_p0]").click()
     page.wait_for_function("() => studio.take === 'walk_p0'")
-    page.locator("button.card[data-take=walk_p1]").click(modifiers=["Shift"])
+    page.locator("button.card[data-place=walk_p1]").click(modifiers=["Shift"])
     page.wait_for_function("() => studio.stage.characters.length === 2")
     assert page.evaluate("() => studio.stage.characters.map(one => one.motion.name)") == [
         "walk_p0", "walk_p1",
     ]  # fmt: skip
     in_address(page, "with=walk_p1")
     expect(page.locator("button.card[aria-pressed=true]")).to_have_count(2)
-    page.locator("button.card[data-take=walk_p1]").click(modifiers=["Shift"])
+    page.locator("button.card[data-place=walk_p1]").click(modifiers=["Shift"])
     page.wait_for_function("() => studio.stage.characters.length === 1")
     page.go_back()
     page.wait_for_function("() => studio.stage.characters.length === 2")
 
 
 CARD = """document.querySelector('loom-app').renderRoot.querySelector('loom-library-view')
-    .renderRoot.querySelector('loom-take-cards').renderRoot.querySelector('canvas')"""
+    .renderRoot.querySelector('loom-cards').renderRoot.querySelector('canvas')"""
 PAINTED = f"""() => {{ const one = {CARD};
     const {{ data }} = one.getContext('2d').getImageData(0, 0, one.width, one.height);
     return data.filter((value, k) => k % 4 === 3 && value > 0).length > 300; }}"""
@@ -93,7 +96,7 @@ PAINTED = f"""() => {{ const one = {CARD};
 
 def test_cards_show_moving_figures(page):
     page.locator("#find").fill("jog_p0")
-    canvas = page.locator("button.card[data-take=jog_p0] canvas")
+    canvas = page.locator("button.card[data-place=jog_p0] canvas")
     expect(canvas).to_be_visible()
     page.wait_for_function(PAINTED)
     first = canvas.evaluate("one => one.toDataURL()")
@@ -101,12 +104,12 @@ def test_cards_show_moving_figures(page):
 
 
 def test_only_cards_in_sight_exist(page):
-    expect(page.locator("loom-take-cards button.card").first).to_be_visible()
+    expect(page.locator("loom-cards button.card").first).to_be_visible()
     assert len(shown_takes(page)) < 34
     last = page.evaluate("() => studio.library.motions.at(-1).name")
     assert last not in shown_takes(page)
-    page.locator("loom-take-cards").evaluate("one => { one.scrollTop = one.scrollHeight; }")
-    expect(page.locator(f"button.card[data-take={last}]")).to_be_visible()
+    page.locator("loom-cards").evaluate("one => { one.scrollTop = one.scrollHeight; }")
+    expect(page.locator(f"button.card[data-place={last}]")).to_be_visible()
 
 
 def test_labels_are_changed(own_server, windows):
@@ -162,9 +165,9 @@ def test_files_dropped_on_the_page_are_imported(own_server, windows, tmp_path):
 def test_the_python_line_returns_the_shown_motion(page):
     open_take(page, "walk_p0")
     page.evaluate("() => studio.select({ motion: 'walk_p0', start: 10, end: 40 })")
-    line = page.locator("loom-library-view loom-code code").nth(1)
-    expect(line).to_contain_text("[10:40]")
-    motion = eval(line.text_content(), {"ml": ml})  # what a reader would paste
+    line = page.evaluate("() => studio.subject.python")  # what Copy > Python copies
+    assert "[10:40]" in line
+    motion = eval(line.partition("; ")[2], {"ml": ml})
     frames = page.evaluate(
         "() => [...studio.lead.motion.positions.slice(10 * 26 * 3, 40 * 26 * 3)]"
     )

@@ -50,7 +50,7 @@ def test_nothing_is_lost_when_the_server_restarts(own_server, windows):
     assert page.evaluate("studio.library.motions.length") == 34
     open_take(page, "jog_p0")  # it answers again
     go(page, "search", query="walk_p0:10-40")
-    expect(page.locator("loom-search-view loom-export-bar")).to_contain_text("1 accepted")
+    expect(page.locator("loom-search-view loom-verdict-counts")).to_contain_text("1 accepted")
 
 
 def test_two_windows_see_one_library(own_server, windows):

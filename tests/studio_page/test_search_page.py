@@ -69,11 +69,11 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
     page.mouse.up()
     chosen = page.evaluate("studio.selection")
     assert chosen["motion"] == KICK and chosen["end"] - chosen["start"] > 20
-    page.get_by_role("link", name="Search").click()
+    page.locator("loom-subject-bar #like").click()
     cards = page.locator("loom-search-view .card")
     expect(cards.first).to_be_visible()
     query = f"{KICK}:{chosen['start']}-{chosen['end']}"
-    assert page.locator("loom-search-view #query").input_value() == query
+    assert page.locator("loom-search-view #find").input_value() == query
     matches = page.evaluate(f"{SEARCH}.results.matches")
     assert (matches[0]["motion"], matches[0]["distance"]) == (KICK, 0.0)
 
@@ -81,14 +81,15 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
     cards.nth(1).click()
     page.keyboard.press("a")  # accepts, and goes on to the next
     page.keyboard.press("r")
-    expect(page.locator("loom-export-bar")).to_contain_text("2 accepted, 1 rejected")
+    expect(page.locator("loom-verdict-counts")).to_contain_text("2 accepted, 1 rejected")
     expect(cards.nth(2)).to_have_class("card rejected")
     expect(cards.nth(3)).to_have_class(re.compile("chosen"))
 
     page.reload()  # nothing of it is lost
     expect(cards.first).to_be_visible()
-    expect(page.locator("loom-export-bar")).to_contain_text("2 accepted, 1 rejected")
+    expect(page.locator("loom-verdict-counts")).to_contain_text("2 accepted, 1 rejected")
     expect(cards.nth(0)).to_have_class("card accepted")
+    page.locator("#export-all").click()
     with page.expect_download() as begun:
         page.locator("#export").click()
     assert begun.value.suggested_filename == f"like_{query.replace(':', '_')}.zip"
@@ -317,7 +318,7 @@ def test_takes_of_a_family_are_chosen_from_a_list(page):
     frames = page.evaluate(
         "name => studio.library.motions.find(row => row.name === name).frames", KICK
     )
-    expect(view.locator("#query")).to_have_value(f"{KICK}:0-{frames}")
+    expect(view.locator("#find").first).to_have_value(f"{KICK}:0-{frames}")
     _wait(page, f"{FAMILY}.family")
     members = page.evaluate(f"[...new Set({FAMILY}.family.nodes.map(one => one.motion))]")
     assert set(members) <= {KICK, OTHER}

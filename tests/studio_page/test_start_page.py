@@ -107,12 +107,12 @@ def test_the_tour_is_shown_once_and_by_keyboard(windows, studio_address):
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme=scheme)
         assert serious_findings(page) == []
-    for step in ("The stage", "The timeline", "Views", "Nothing is lost"):
+    for step in ("The stage", "The timeline", "Jobs", "Nothing is lost"):
         page.keyboard.press("Enter")
         expect(tour).to_contain_text(step)
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")  # back
-    expect(tour).to_contain_text("Views")
+    expect(tour).to_contain_text("Jobs")
     page.keyboard.press("Escape")
     expect(tour).to_have_count(0)
     page.reload()
@@ -128,3 +128,36 @@ def test_a_server_for_others_opens_no_other_library(windows, studio_address):
     page.locator("loom-library-menu summary").click()
     expect(page.locator("loom-library-menu #show-tour")).to_be_visible()
     assert page.locator("loom-library-menu #open-another").count() == 0
+
+
+DROP = """([name, text]) => {
+    const held = new DataTransfer();
+    held.items.add(new File([text], name));
+    for (const kind of ["dragover", "drop"])
+        dispatchEvent(new DragEvent(kind, { dataTransfer: held, cancelable: true })); }"""
+
+
+def test_takes_dropped_on_the_start_page_become_a_library_that_plays(started, windows):
+    server, home = started
+    page = windows(server.address, library=False)
+    expect(page.locator("loom-start")).to_contain_text("Open a library")
+    file = demo.clip("jog").save(home / "evening jog.bvh")
+    page.evaluate(DROP, [file.name, file.read_text()])
+    opened(page, "evening jog")
+    page.wait_for_function("() => studio.take === 'evening jog' && studio.stage.clock.playing")
+    with ml.Library(home / "evening jog.loom") as library:
+        assert library.names == ("evening jog",)
+    # Again, on the start page: another library, not an error.
+    page.evaluate("studio.go('start')")
+    expect(page.locator("loom-start")).to_be_visible()
+    page.evaluate(DROP, [file.name, file.read_text()])
+    opened(page, "evening jog 2")
+
+
+def test_the_first_take_plays_at_once_and_the_stage_says_what_it_is(started, windows):
+    server, _ = started
+    page = windows(server.address, library=False)
+    page.locator("loom-start [data-library=walks]").click()
+    opened(page, "walks")
+    page.wait_for_function("() => studio.take === 'walk' && studio.stage.clock.playing")
+    expect(page.locator("#subject")).to_have_text("walk")

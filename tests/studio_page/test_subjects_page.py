@@ -55,14 +55,15 @@ def test_verdicts_belong_to_a_query(page, tmp_path):
     cards = searched(page, f"{KICK}:10-60")
     for card in (0, 1):
         cards.nth(card).locator(".yes").click()
-    bar = page.locator("loom-export-bar")
+    bar = page.locator("loom-verdict-counts")
     expect(bar).to_contain_text("2 accepted")
 
-    page.locator("loom-search-view #query").fill(f"{WALK}:10-60")
-    page.locator("loom-search-view #query").press("Enter")
+    page.locator("loom-search-view #find").fill(f"{WALK}:10-60")
+    page.locator("loom-search-view #find").press("Enter")
     expect(bar).to_contain_text("0 accepted")
     settled(page)
     cards.nth(0).locator(".yes").click()
+    page.locator("#export-all").click()
     with page.expect_download() as begun:
         page.locator("#export").click()
     assert begun.value.suggested_filename == f"like_{WALK}_10-60.zip"
@@ -80,8 +81,8 @@ def test_a_new_query_replaces_the_match_on_the_stage(page):
     page.wait_for_function("() => studio.stage.characters.length === 2")
     in_address(page, "match=")
 
-    page.locator("loom-search-view #query").fill(f"{WALK}:20-80")
-    page.locator("loom-search-view #query").press("Enter")
+    page.locator("loom-search-view #find").fill(f"{WALK}:20-80")
+    page.locator("loom-search-view #find").press("Enter")
     page.wait_for_function("name => studio.take === name", arg=WALK)
     settled(page)
     assert not page.locator("loom-search-view .card.chosen").count()
@@ -91,8 +92,8 @@ def test_a_new_query_replaces_the_match_on_the_stage(page):
     page.wait_for_function("() => studio.stage.characters.length === 2")
     page.expected.append("api/search")
     page.expected.append("status of 4")
-    page.locator("loom-search-view #query").fill("nothing:1-5")
-    page.locator("loom-search-view #query").press("Enter")
+    page.locator("loom-search-view #find").fill("nothing:1-5")
+    page.locator("loom-search-view #find").press("Enter")
     page.locator(".notice").wait_for()
     settled(page)
     assert (cards.count(), characters(page)) == (0, 0)
@@ -115,7 +116,7 @@ def test_the_first_reject_moves_nothing(page):
     cards = searched(page, f"{KICK}:10-60")
     before = cards.nth(5).bounding_box()
     cards.nth(1).locator(".no").click(force=True)
-    expect(page.locator("loom-export-bar")).to_contain_text("1 rejected")
+    expect(page.locator("loom-verdict-counts")).to_contain_text("1 rejected")
     settled(page)
     assert cards.nth(5).bounding_box() == before
 
@@ -220,16 +221,16 @@ def test_a_song_dropped_on_the_stage_is_danced_to_and_not_imported(page):
 
 
 def test_takes_are_one_tab_stop_and_arrows_move_between_them(page):
-    cards = page.locator("loom-take-cards .card")
+    cards = page.locator("loom-cards .card")
     expect(cards.first).to_be_visible()
-    assert page.locator("loom-take-cards .card[tabindex='0']").count() == 1
-    page.locator("loom-take-cards .card[tabindex='0']").focus()
+    assert page.locator("loom-cards .card[tabindex='0']").count() == 1
+    page.locator("loom-cards .card[tabindex='0']").focus()
     page.keyboard.press("End")
     last = page.evaluate("studio.library.motions.at(-1).name")
     page.wait_for_function(
         """name => document.querySelector("loom-app").renderRoot.querySelector("loom-library-view")
-            .renderRoot.querySelector("loom-take-cards").renderRoot.activeElement
-            ?.dataset.take === name""",
+            .renderRoot.querySelector("loom-cards").renderRoot.activeElement
+            ?.dataset.place === name""",
         arg=last,
     )
     page.keyboard.press("Enter")
@@ -260,7 +261,7 @@ def test_every_view_fits_a_phone_and_a_zoomed_window(page, view):
 def test_takes_stay_in_reach_in_a_zoomed_window(page):
     page.set_viewport_size({"width": 720, "height": 450})
     open_take(page, WALK)
-    card = page.locator("loom-take-cards .card").first
+    card = page.locator("loom-cards .card").first
     card.scroll_into_view_if_needed()
     expect(card).to_be_in_viewport(ratio=0.5)
 

@@ -66,7 +66,7 @@ class Hand:
         asked.value.set_files(path)
 
     def open_cluster(self, word: str) -> None:
-        self.press(self.page.locator("loom-clusters .open", has_text=word).first)
+        self.press(self.page.locator(f"loom-cards .card[data-group*={word}]").first)
         expect(self.page.locator("loom-selection-bar #picked")).to_be_visible()
         settled(self.page)
 
@@ -97,8 +97,8 @@ def begun(request, windows, folder, tmp_path):
         expect(page.locator("loom-import-panel")).to_contain_text("added", timeout=MILLISECONDS)
         hand.press(page.locator("loom-import-panel").get_by_role("button", name="close"))
         settled(page)
-        hand.press(page.locator("loom-library-view #clusters"))
-        expect(page.locator("loom-clusters li").first).to_be_visible()
+        hand.press(page.locator("loom-library-view #groups"))
+        expect(page.locator("loom-cards .group").first).to_be_visible()
         yield hand, ml.Library(tmp_path / "new.loom")
 
 
@@ -135,7 +135,8 @@ def test_kicks_are_exported(begun, tmp_path):
     expect(cards.nth(1)).to_be_visible()
     settled(page)
     hand.press(page.locator("loom-search-view #accept-all"))
-    file = saved(page, lambda: hand.press(page.locator("loom-export-bar #export")))
+    hand.press(page.locator("loom-search-view #export-all"))
+    file = saved(page, lambda: hand.press(page.locator("loom-search-view #export")))
     with zipfile.ZipFile(file) as archive:
         names = [name for name in archive.namelist() if name.endswith(".bvh")]
         archive.extract(names[0], tmp_path)
@@ -184,8 +185,7 @@ def test_a_dance_to_a_song_is_downloaded_as_fbx(begun, tmp_path):
     hand, _ = begun
     page = hand.page
     song = write_tune(tmp_path / "song.mid", bars=6, meter=4, tempo_bpm=100)
-    rhythm = page.locator("loom-clusters li", has_text="with a rhythm").first
-    hand.press(rhythm.locator(".open"))
+    hand.press(page.locator("loom-cards .group .card", has_text="rhythm").first)
     settled(page)
     hand.press(page.locator("loom-selection-bar #dance-these"))
     expect(page.locator("loom-dance-view #song")).to_be_visible()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import zipfile
 
 import pytest
 from browser import as_at_first, go, in_address, open_take, settled
 from studio_takes import StudioServer
+from test_subjects_page import serious_findings
 
 import motionloom as ml
 
@@ -27,58 +30,108 @@ def page(shared):
 
 
 def typed(page, text: str) -> None:
-    box = page.locator("loom-search-view #query")
+    box = page.locator("#find")
     box.fill(text)
     box.press("Enter")
     settled(page)
 
 
+def places(page) -> list[str]:
+    cards = page.locator("loom-cards .card")
+    return cards.evaluate_all("all => all.map((one) => one.dataset.place)")
+
+
 def test_one_box_takes_words_or_a_segment(page):
-    go(page, "search")
+    go(page, "library")
     typed(page, "kicks high with the right foot")
-    in_address(page, "words=")
-    rows = page.locator("loom-word-results li")
-    expect(rows.first).to_have_attribute("data-segment", "kick_front_high_right_p1:21-48")
-    assert "kicks" in rows.first.locator("mark").all_inner_texts()
-    rows.nth(1).locator(".open").click()
+    in_address(page, "find=")
+    expect(page.locator("loom-cards mark").first).to_be_visible()
+    assert places(page)[0] == "kick_front_high_right_p1:21-48"
+    assert "kicks" in page.locator("loom-cards .card").first.locator("mark").all_inner_texts()
+    page.locator("loom-cards .card").nth(1).click()
     page.wait_for_function("() => studio.take === 'kick_front_high_right_p0'")
     settled(page)
     assert page.evaluate("studio.selection") == {
         "motion": "kick_front_high_right_p0", "start": 23, "end": 50,
     }  # fmt: skip
-    assert rows.count() > 2  # selecting a result does not start a new query
+    assert len(places(page)) > 2  # showing a result does not start a new query
 
     typed(page, "kick_front_high_right_p0:10-60")
     in_address(page, "query=kick_front")
     expect(page.locator("loom-search-view .card").first).to_be_visible()
-    assert not rows.count()
 
 
-def test_a_drawn_segment_replaces_the_words(page):
-    go(page, "search", words="sit down")
-    page.locator("loom-word-results li .open").first.click()
-    settled(page)
-    page.evaluate("studio.select({ motion: studio.take, start: 3, end: 40 })")
-    settled(page)
-    in_address(page, "query=")
-    assert not page.locator("loom-word-results").count()
+def test_every_segment_of_a_take_that_answers_is_a_card(page):
+    typed(page, "steps")
+    takes = [place.partition(":")[0] for place in places(page)]
+    assert len(takes) > len(set(takes))
+
+
+def test_the_other_foot_comes_last(page):
+    typed(page, "kicks with the left foot")
+    texts = page.locator("loom-cards .card .text").all_inner_texts()
+    wrong = ["differs" in text for text in texts]
+    assert "left" in texts[0] and wrong == sorted(wrong)
+
+
+def test_found_segments_are_ticked_labeled_kept_and_exported(windows, studio_library, tmp_path):
+    with StudioServer(shutil.copytree(studio_library, tmp_path / "own.loom")) as server:
+        page = windows(server.address)
+        typed(page, "kicks high with the right foot")
+        expect(page.locator("#select-segments")).to_be_visible()
+        first, second = places(page)[:2]
+        bar = page.locator("loom-selection-bar")
+        for card in (0, 1):
+            page.locator("loom-cards .mark").nth(card).click(force=True)
+        expect(bar.locator("#picked")).to_have_text("2 segments selected")
+        assert serious_findings(page) == []
+        bar.locator("#label-all").click()
+        page.keyboard.type("high kick")
+        page.keyboard.press("Enter")
+        expect(page.locator(".notice")).to_contain_text("Labeled 2 segments: high kick")
+        bar.locator("#keep").click()
+        page.keyboard.type("my kick")
+        page.keyboard.press("Enter")
+        expect(page.locator(".notice")).to_contain_text("Saved 2 takes as my kick")
+        with ml.Library(tmp_path / "own.loom") as library:
+            place = f"{first.partition(':')[0]}"
+            [(part, said)] = library.labels.segments(place)
+            assert f"{place}:{part.start_frame}-{part.end_frame}" == first and said == "high kick"
+            assert len(library["my kick 1"]) == part.end_frame - part.start_frame
+        bar.locator("#export-all").click()
+        bar.locator("#padding").fill("0.2")
+        bar.locator("#padding").press("Tab")
+        bar.locator("#rate").select_option("60 fps")
+        with page.expect_download() as begun:
+            bar.locator("#export").click()
+        with zipfile.ZipFile(begun.value.path()) as packed:
+            rows = json.loads(packed.read("matches.json"))["matches"]
+        length = [int(end) - int(start) for start, end in
+                  (text.partition(":")[2].split("-") for text in (first, second))]  # fmt: skip
+        assert [row["end_frame"] - row["start_frame"] for row in rows] == [n + 12 for n in length]
 
 
 def test_results_are_walked_through_by_arrow_keys(page):
-    go(page, "search", words="walks")
-    rows = page.locator("loom-word-results li")
-    rows.first.locator(".open").focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
+    typed(page, "walks")
+    cards = page.locator("loom-cards .card")
+    cards.first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
     settled(page)
-    expect(rows.nth(1)).to_have_class("chosen")
-    assert page.evaluate("studio.take") == rows.nth(1).get_attribute("data-segment").split(":")[0]
+    second = cards.nth(1).get_attribute("data-place")
+    assert page.evaluate("studio.take") == second.partition(":")[0]
 
 
 def test_words_that_nothing_is_described_by_are_named(page):
-    go(page, "search", words="zebra")
-    expect(page.locator("loom-word-results .unknown")).to_contain_text("“zebra”")
-    expect(page.locator("loom-word-results .empty")).to_be_visible()
+    typed(page, "zebra")
+    expect(page.locator("loom-library-view .unknown")).to_contain_text("“zebra”")
+    expect(page.locator("loom-library-view .empty")).to_be_visible()
+
+
+def test_a_query_that_cannot_be_answered_says_why_in_the_panel(page):
+    page.expected += ["api/search", "status of 4"]
+    typed(page, "nothing:1-5")
+    expect(page.locator("loom-search-view .empty").first).to_contain_text("nothing")
 
 
 def test_a_caption_is_played_becomes_a_query_and_a_label(windows, studio_library, tmp_path):
@@ -110,11 +163,9 @@ def test_a_caption_is_played_becomes_a_query_and_a_label(windows, studio_library
 
         label.click()
         page.locator("loom-timeline #find-words").click()
-        in_address(page, "words=takes")
+        in_address(page, "find=takes")
         settled(page)
-        expect(page.locator("loom-word-results li").first).to_have_attribute(
-            "data-segment", f"{SIT}:{chosen[0]}-{chosen[1]}"
-        )
+        assert f"{SIT}:{chosen[0]}-{chosen[1]}" in places(page)
         page.locator("loom-caption-lanes button.label").click()
         page.locator("loom-timeline #remove-label").click()
         expect(page.locator("loom-caption-lanes button.label")).to_have_count(0)

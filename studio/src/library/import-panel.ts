@@ -19,6 +19,7 @@ type State =
   { kind: "sending" | "importing"; done: number; total: number; job?: Job } | { kind: "done"; outcome: ImportResult };
 
 const PARALLEL = 4; // parallel uploads
+const REPORT = 8000; // milliseconds for which an import without failures is reported
 const CHARACTER = /\.(glb|xml|urdf)$/i; // dropped on the stage, it becomes the character for takes
 const SONG = /\.(midi?|kar|wav|mp3|ogg|flac)$/i;
 
@@ -27,13 +28,15 @@ export class ImportPanel extends StudioElement {
   @state() private over = false;
   @state() private state: State | null = null;
   private stopped = false;
+  private timer = 0;
 
   static styles = [
     sharedStyles,
     css`
     .veil { position: fixed; inset: 8px; z-index: 20; display: grid; place-content: center; background: color-mix(in srgb, var(--panel) 87%, transparent); pointer-events: none;
       border: 2px dashed var(--accent); border-radius: 12px; font-size: 20px; }
-    .panel { position: fixed; right: 14px; bottom: 150px; width: 380px; max-height: 50vh; overflow: auto; z-index: 10; background: var(--raised);
+    /* Over the stage: never over the panel or the timeline. */
+    .panel { position: fixed; right: 14px; top: 92px; width: min(380px, calc(100vw - 28px)); max-height: 40vh; overflow: auto; z-index: 10; background: var(--raised);
       border: 1px solid var(--line); border-radius: 9px; padding: 12px 14px; box-shadow: 0 10px 30px #0007; }
     progress { width: 100%; height: 8px; accent-color: var(--accent); }
     .panel .row { justify-content: space-between; }
@@ -104,12 +107,17 @@ export class ImportPanel extends StudioElement {
     const wanted = files.filter(({ path }) => !path.split("/").some((part) => part.startsWith(".")));
     if (!wanted.length || this.busy) return;
     this.stopped = false;
+    clearTimeout(this.timer);
+    const starting = this.studio.route.view === "start" || !this.studio.library.name;
     try {
+      if (starting) await this.studio.fillLibrary(titleOf(wanted));
       const batch = await send("post", "uploads");
       const failed = await this.sendAll(batch.id, wanted);
       if (this.stopped || failed.length === wanted.length) {
         await send("delete", "uploads/{id}", { path: { id: batch.id } });
-        this.state = this.stopped ? null : { kind: "done", outcome: { ...NOTHING, failed } };
+        if (this.stopped) this.state = null;
+        else this.report({ ...NOTHING, failed });
+        if (starting) this.studio.showFilled(undefined);
         return;
       }
       const job = await send("post", "uploads/{id}/import", {
@@ -121,7 +129,8 @@ export class ImportPanel extends StudioElement {
         (now) =>
           now && (this.state = { kind: "importing", done: now.done, total: now.total ?? wanted.length, job: now }),
       );
-      this.state = { kind: "done", outcome: { ...outcome, failed: [...failed, ...outcome.failed] } };
+      this.report({ ...outcome, failed: [...failed, ...outcome.failed] });
+      if (starting) return this.studio.showFilled(outcome.names[0]);
       await this.studio.refresh();
       if (outcome.added) this.studio.did(`Imported ${counted(outcome.added, "take")}`);
       if (outcome.names.length) this.studio.go("library", { take: outcome.names[0] });
@@ -130,6 +139,12 @@ export class ImportPanel extends StudioElement {
       this.studio.notify(error);
       await this.studio.refresh(); // some may have been imported
     }
+  }
+
+  /** Report an import: until it is closed if files failed, otherwise for a while. */
+  private report(outcome: ImportResult): void {
+    this.state = { kind: "done", outcome };
+    if (!outcome.failed.length) this.timer = window.setTimeout(() => (this.state = null), REPORT);
   }
 
   private async sendAll(batch: string, wanted: LocalFile[]): Promise<Failure[]> {
@@ -188,9 +203,16 @@ export class ImportPanel extends StudioElement {
   render() {
     return html`<input id="files" type="file" multiple hidden aria-label="Files to import" @change=${this.chosen} />
       <input id="folder" type="file" webkitdirectory hidden aria-label="Folder to import" @change=${this.chosen} />
-      ${this.over ? html`<div class="veil">Drop takes to import them into ${this.studio.library.name}, a song to dance to,<br>or a GLB file on the stage to use it as the character</div>` : nothing}
+      ${this.over ? html`<div class="veil">${this.studio.library.name && this.studio.route.view !== "start" ? `Drop takes to import them into ${this.studio.library.name}` : "Drop takes or a folder to make a library of them"}, a song to dance to,<br>or a GLB file on the stage to use it as the character</div>` : nothing}
       ${this.state ? html`<div class="panel" role="status">${this.panel(this.state)}</div>` : nothing}`;
   }
+}
+
+/** A name for a library of files: their common folder, or the first file. */
+function titleOf(files: readonly LocalFile[]): string {
+  const [first] = files[0].path.split("/");
+  if (files.every(({ path }) => path.startsWith(`${first}/`))) return first;
+  return files.length === 1 ? first.replace(/\.[^.]*$/, "") : "takes";
 }
 
 /** All files of a dropped entry, with their paths. */

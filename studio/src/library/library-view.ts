@@ -1,33 +1,42 @@
-// Library view: takes as animated cards, filtered by name and label, to show or overlay.
+// Library view: one search box; takes, segments and groups of similar takes as the same cards, to show, label and use.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
-import { live } from "lit/directives/live.js";
-import { finished, send } from "../net/api";
-import { pythonLiteral, shellWord } from "../page/command-line";
+import { finished, send, type Job } from "../net/api";
+import { TurnEnded } from "../net/turns";
+import type { Cluster } from "../net/types";
 import { counted, durationText } from "../page/counts";
 import { inputValue } from "../page/form-input";
+import "../page/progress-line";
 import { segmentText, type Row, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { color } from "../page/theme";
 import { View } from "../page/view";
-import "./clusters";
-import type { Cluster } from "../net/types";
+import { markedText } from "../search/marked-text";
+import { byName, countText, placesOf, segmentCard, takeCard, type Card, type Section } from "./card";
+import "./cards";
+import type { Cards, Pick, Verb } from "./cards";
+import { UNNAMED, byNames, differences, merged, renamed, split } from "./groups";
+import "./search-box";
 import "./selection-bar";
-import "./take-cards";
-import type { Pick, TakeCards } from "./take-cards";
+import { labelTakes, likePart, type Form, type SelectionBar } from "./selection-bar";
 import { ThumbnailStore } from "./thumbnails";
+import { WordSearch, type FoundSegment } from "./word-search";
 
 const SORTS = {
-  name: { title: "by name", order: null },
+  name: { title: "by name", order: (a: Row, b: Row) => byName(a.name, b.name) },
   long: { title: "longest first", order: (a: Row, b: Row) => b.seconds - a.seconds },
   short: { title: "shortest first", order: (a: Row, b: Row) => a.seconds - b.seconds },
   label: {
     title: "by label",
-    order: (a: Row, b: Row) => (a.labels[0] ?? "\uffff").localeCompare(b.labels[0] ?? "\uffff"),
+    order: (a: Row, b: Row) => byName(a.labels[0] ?? "\uffff", b.labels[0] ?? "\uffff") || byName(a.name, b.name),
   },
 };
 type Sort = keyof typeof SORTS;
+
+/** Sizes of groups: the largest distance within one, as a fraction of the median distance; null: the server's. */
+const SIZES = { finer: 0.5, usual: null, coarser: 1.0 };
+type Size = keyof typeof SIZES;
 
 interface LibraryState {
   take: string;
@@ -36,36 +45,52 @@ interface LibraryState {
   label: string;
   sort: Sort;
   segment: string;
-  /** Takes, or clusters of similar takes; empty: clusters if no take is labeled. */
-  show: "takes" | "clusters" | "";
+  /** Takes, or groups of similar takes; empty: groups, once they are known, if labels do not distinguish takes. */
+  show: "takes" | "groups" | "";
+  /** Most typical take of the group whose takes are listed. */
+  group: string;
+  size: Size;
 }
 
-const FEW = 6; // number of takes up to which clusters are not needed
+const FEW = 6; // number of takes up to which groups are not needed
+const SPLIT = 0.5; // fineness within a group that is split
+
+/** Groups of a library, with the changes that the user has made to them; they outlive the view. */
+const kept = new Map<string, Cluster[]>();
+let keptNames = ""; // key of the groups that have names
 
 @customElement("loom-library-view")
 export class LibraryView extends View {
   @state() private state: LibraryState = parseState({});
   private readonly store = new ThumbnailStore();
+  private readonly words = new WordSearch(() => this.requestUpdate());
   @state() private sampling = false;
+  @state() private groupsKey = ""; // of the groups that are shown
+  @state() private job: Job | null = null;
+  @state() private failed = "";
+  @state() private named = true;
   private opened = "";
+  private greeted = false; // a first take was shown
+  private touched = false; // the list was used, so it is not replaced by groups
 
-  @query("loom-take-cards") private cards!: TakeCards | null;
+  @query("loom-cards") private cards!: Cards | null;
+  @query("loom-selection-bar") private bar!: SelectionBar | null;
 
   static styles = [
     sharedStyles,
     css`
     :host { display: flex; flex-direction: column; height: 100%; gap: 8px; min-height: 0; }
-    .find { display: flex; gap: 6px; }
-    .find input { flex: 1; min-width: 0; }
     select { max-width: 150px; }
-    .facts { display: flex; justify-content: space-between; align-items: center; font-size: 12px; gap: 8px; }
-    .facts select, .facts button { font-size: 12px; padding: 2px 6px; }
-    .facts .row { flex-wrap: nowrap; gap: 4px; }
-    loom-take-cards, loom-clusters { flex: 1; }
-    .tabs { gap: 4px; } .tabs button { font-size: 12px; padding: 2px 10px; }
-    .open { border-top: 1px solid var(--line); padding-top: 8px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 5px; }
+    .facts { display: flex; justify-content: space-between; align-items: center; font-size: 12px; gap: 4px 8px; flex-wrap: wrap; }
+    .facts :is(select, button) { font-size: 12px; padding: 2px 7px; }
+    .facts .row { gap: 4px; }
+    loom-cards { flex: 1; min-height: 160px; } loom-progress { font-size: 12px; }
+    .crumb { display: flex; gap: 8px; align-items: center; font-size: 12px; }
+    .crumb b { overflow-wrap: anywhere; } .crumb button { font-size: 12px; padding: 2px 7px; }
+    .open { border-top: 1px solid var(--line); padding-top: 6px; display: flex; flex-wrap: wrap; gap: 4px 10px; align-items: center; font-size: 12px; }
     .open b { overflow-wrap: anywhere; }
-    @media (max-width: 860px) { :host { height: auto; } loom-take-cards { flex: none; height: max(340px, 60dvh); } }
+    .said { font-size: 12px; }
+    @media (max-width: 860px) { :host { height: auto; } loom-cards { flex: none; height: max(420px, 76dvh); } }
     .tour { text-align: left; margin: 14px 0 0; padding-left: 20px; display: grid; gap: 4px; }
     .hint { display: grid; place-content: center; justify-items: center; text-align: center; flex: 1; padding: 20px; gap: 8px; }
   `,
@@ -75,8 +100,18 @@ export class LibraryView extends View {
     super.connectedCallback();
     this.watch(["selection"], () => this.storeSegment());
     this.watch(["frames"], () => this.store.clear());
+    this.watch(["library"], () => {
+      this.words.forget();
+      this.follow();
+    });
     this.watch(["picked"]);
     this.listen(this.studio.stage, "characters", () => this.requestUpdate());
+  }
+
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.words.end();
+    this.groupsKey = "";
   }
 
   protected routeChanged(query: Record<string, string>): void {
@@ -86,7 +121,25 @@ export class LibraryView extends View {
       this.studio.replaceQuery(queryOf(this.state));
       if (!this.studio.library.motions.length && !this.sampling) void this.addSamples();
     }
+    this.follow();
     void this.show();
+  }
+
+  /** Search for the words, and group takes, as the state demands. */
+  private follow(now = false): void {
+    const { find, label } = this.state;
+    this.words.ask(find, label, now);
+    if (this.state.show === "groups" || this.state.group || this.undescribed) void this.group();
+    if (!this.greeted) void this.greet();
+  }
+
+  /** Play the first take, so that something moves before anything was chosen. */
+  private async greet(): Promise<void> {
+    const { studio } = this;
+    const [first] = [...studio.library.motions].sort(SORTS.name.order);
+    if (!first) return;
+    this.greeted = true;
+    if (!this.state.take && studio.take === null && !studio.stage.characters.length) await studio.open(first.name);
   }
 
   private async show(): Promise<void> {
@@ -97,10 +150,16 @@ export class LibraryView extends View {
       await this.studio.open(take, over);
     }
     const frames = /^(\d+)-(\d+)$/.exec(segment);
-    if (take && frames && this.studio.take === take)
-      this.studio.select({ motion: take, start: Number(frames[1]), end: Number(frames[2]) });
+    if (take && frames && this.studio.take === take) {
+      const { selection, lead, stage } = this.studio;
+      const [start, end] = [Number(frames[1]), Number(frames[2])];
+      if (selection?.motion !== take || selection.start !== start || selection.end !== end) {
+        this.studio.select({ motion: take, start, end });
+        if (lead) stage.clock.seek(lead.timeOf(start));
+      }
+    }
     await this.updateComplete;
-    if (take) this.cards?.reveal(take);
+    if (take) this.cards?.reveal(segment ? `${take}:${segment}` : take);
   }
 
   /** Store the selected segment in the address, so that a link restores it. */
@@ -114,22 +173,34 @@ export class LibraryView extends View {
 
   private change(changes: Partial<LibraryState>, replace = false): void {
     const state = { ...this.state, ...changes };
+    this.touched = true;
     if (replace) {
       this.state = state;
       this.studio.replaceQuery(queryOf(state));
+      this.follow();
     } else this.studio.go(this.viewPath, queryOf(state));
   }
 
   private readonly pick = (event: CustomEvent<Pick>): void => {
-    const { name, overlay } = event.detail;
+    const { card, overlay } = event.detail;
     const { take, over: others } = this.state;
-    if (!overlay || !take || take === name) this.change({ take: name, over: [], segment: "" });
+    if (card.takes) {
+      this.studio.pick(card.takes, this.cluster(card.place)?.name ?? "");
+      this.change({ show: "takes", group: card.place, take: card.place, over: [], segment: "", find: "", label: "" });
+      return;
+    }
+    const name = card.segment?.motion ?? card.place;
+    const segment = card.segment ? `${card.segment.start}-${card.segment.end}` : "";
+    if (!overlay || !take || take === name) this.change({ take: name, over: [], segment });
     else this.change({ over: others.includes(name) ? others.filter((one) => one !== name) : [...others, name] });
   };
 
+  // --- takes and segments ---
+
   private rows(): Row[] {
-    const { find, label, sort } = this.state;
+    const { find, label, sort, group } = this.state;
     const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+    const members = group ? this.cluster(group)?.motions : undefined;
     const rows = this.studio.library.motions.filter(
       (row) =>
         (!label || row.labels.includes(label)) &&
@@ -137,20 +208,182 @@ export class LibraryView extends View {
           (word) => row.name.toLowerCase().includes(word) || row.labels.some((one) => one.toLowerCase().includes(word)),
         ),
     );
-    const { order } = SORTS[sort];
-    return order ? rows.sort(order) : rows;
+    if (members) {
+      const place = new Map(members.map((name, index) => [name, index]));
+      return rows.filter((row) => place.has(row.name)).sort((a, b) => place.get(a.name)! - place.get(b.name)!);
+    }
+    return rows.sort(SORTS[sort].order);
+  }
+
+  /** Segments that answer the words; whole takes are among the takes already if their names or labels match. */
+  private segments(rows: readonly Row[]): Card[] {
+    const { found, text } = this.words.state;
+    if (!found || text !== this.state.find) return [];
+    const listed = new Set(rows.map((row) => row.name));
+    const known = new Map(this.studio.library.motions.map((row) => [row.name, row]));
+    // Whole takes match by some of the words, or resemble other takes: listed only if there is nothing better.
+    const exact = found.matches.filter((one) => !one.whole);
+    const matches = exact.length || rows.length ? exact : found.matches;
+    return matches.flatMap((one: FoundSegment) => {
+      const row = known.get(one.motion);
+      if (!row || (one.whole && listed.has(one.motion))) return [];
+      const words = markedText(one.text, one.spans) || one.labels.join(", ");
+      if (one.whole) return [{ ...takeCard(row), chip: undefined, text: words || undefined }];
+      const segment = { motion: one.motion, start: one.start_frame, end: one.end_frame };
+      return [segmentCard(segment, one.fps, words)];
+    });
+  }
+
+  // --- groups of similar takes ---
+
+  /** True if labels do not distinguish takes: there are none, or all takes have the same. */
+  private get undescribed(): boolean {
+    const { library, labels } = this.studio;
+    const count = library.motions.length;
+    return count >= FEW && ![...labels.values()].some((takes) => takes < count);
+  }
+
+  private get clusters(): Cluster[] | null {
+    return kept.get(this.groupsKey) ?? null;
+  }
+
+  private cluster(head: string): Cluster | undefined {
+    return this.clusters?.find((one) => one.motions[0] === head);
   }
 
   private get clustered(): boolean {
-    const { show, take, find, label } = this.state;
-    if (show) return show === "clusters";
-    const { library, labels } = this.studio;
-    return !take && !find && !label && labels.size < 2 && library.motions.length >= FEW;
+    const { show, take, find, label, group } = this.state;
+    if (group || find || label) return false;
+    if (show) return show === "groups" && this.clusters !== null; // takes are shown until then
+    return !take && !this.touched && this.undescribed && this.clusters !== null;
   }
 
-  private readonly openCluster = (event: CustomEvent<Cluster>): void => {
-    this.change({ take: event.detail.motions[0], over: [], segment: "", show: "takes", find: "", label: "" });
+  /** Group all takes, unless that was already done; the server does it once for the same takes. */
+  private async group(): Promise<void> {
+    const { library } = this.studio;
+    const { size } = this.state;
+    const names = library.motions.map((row) => row.name);
+    const key = JSON.stringify([library.id, size, names]);
+    if (names.length < 2 || key === this.groupsKey) return;
+    this.groupsKey = key;
+    this.failed = "";
+    this.named = keptNames === key;
+    if (this.named) return;
+    this.turns.end("group", "left"); // others may wait for the same groups
+    const turn = this.turns.begin("group");
+    try {
+      const fineness = SIZES[size];
+      // Names take most of the time, the first time, so the groups are shown before.
+      for (const names of kept.has(key) ? [true] : [false, true]) {
+        const body = { settings: { ...(fineness !== null && { fineness }), ...(!names && { names }) } };
+        const job = await send("post", "clusters", { body, signal: turn.signal });
+        const clusters = (await finished(job, (now) => (this.job = now), turn.signal)) as Cluster[];
+        kept.clear(); // other sizes are computed quickly again
+        kept.set(key, clusters);
+        this.named = names;
+        if (names) keptNames = key;
+        this.requestUpdate();
+      }
+    } catch (error) {
+      if (error instanceof TurnEnded || !turn.current) return;
+      this.groupsKey = "";
+      this.failed = (error as Error).message;
+    }
+  }
+
+  private edit(clusters: Cluster[]): void {
+    kept.set(this.groupsKey, clusters);
+    this.requestUpdate();
+  }
+
+  private async split(card: Card): Promise<void> {
+    await this.studio.attempt(async () => {
+      const only = [...card.takes!];
+      const job = await send("post", "clusters", { body: { settings: { only, fineness: SPLIT } } });
+      const parts = (await finished(job, (now) => (this.job = now))) as Cluster[];
+      if (parts.length < 2) this.studio.notify("These takes are too similar to be split");
+      else if (this.clusters) this.edit(split(this.clusters, card.place, parts));
+    });
+  }
+
+  /** Heads of the groups all of whose takes are selected. */
+  private get pickedGroups(): ReadonlySet<string> {
+    const { picked } = this.studio;
+    const all = this.clusters?.filter((one) => one.motions.every((name) => picked.has(name))) ?? [];
+    return new Set(all.map((one) => one.motions[0]));
+  }
+
+  private readonly merge = (): void => {
+    if (this.clusters) this.edit(merged(this.clusters, this.pickedGroups));
   };
+
+  private groupSections(): Section[] {
+    return byNames(this.clusters ?? []).map(({ name, groups, takes }) => ({
+      key: name,
+      head: () => this.groupHead(name, groups, takes),
+      cards: groups.map((cluster): Card => {
+        const said = differences(cluster, groups);
+        return {
+          place: cluster.motions[0],
+          title: said.join(", ") || name || cluster.motions[0],
+          facts: `${counted(cluster.motions.length, "take")}, ${durationText(cluster.seconds)}`,
+          chip: cluster.rhythmic ? "rhythm" : undefined,
+          takes: cluster.motions,
+          group: name || UNNAMED,
+        };
+      }),
+    }));
+  }
+
+  private groupHead(name: string, groups: readonly Cluster[], takes: number) {
+    const names = groups.flatMap((one) => one.motions);
+    const labels = new Map(this.studio.library.motions.map((row) => [row.name, row.labels]));
+    const labeled = name && names.every((one) => labels.get(one)?.includes(name));
+    const count = counted(takes, "take");
+    return html`<input aria-label="Name of ${count}" placeholder=${UNNAMED} .value=${name}
+        @change=${(event: Event) => this.edit(renamed(this.clusters!, name, inputValue(event).trim()))} />
+      <span class="faint">${count}</span>
+      ${
+        labeled
+          ? html`<span class="faint">labeled</span>`
+          : name
+            ? html`<button class="label" aria-label="Label all: ${name}, ${count}" @click=${() => void this.studio.attempt(() => labelTakes(this.studio, names, name))}>Label all</button>`
+            : nothing
+      }
+      <button class="select" aria-label="Select ${count}: ${name || UNNAMED}" @click=${() => this.studio.pick(names, name)}>Select</button>`;
+  }
+
+  // --- verbs of a card ---
+
+  private readonly verbs = (card: Card): readonly Verb[] => {
+    const part = () => this.partOf(card);
+    const form = (open: Form) => () => this.openForm(card, open);
+    if (card.takes)
+      return [
+        { id: "label", sign: "label", title: "Label these takes", act: form("label") },
+        { id: "split", sign: "split", title: "Split into smaller groups", act: () => void this.split(card) },
+        { id: "export", sign: "⤓", title: "Export these takes", act: form("export") },
+      ];
+    return [
+      { id: "like", sign: "≈", title: "Search for segments like this one", act: () => likePart(this.studio, part()) },
+      { id: "label", sign: "label", title: "Label", act: form("label") },
+      ...(card.segment ? [{ id: "keep", sign: "+", title: "Keep as a take", act: form("keep") }] : []),
+      { id: "export", sign: "⤓", title: "Export", act: form("export") },
+    ];
+  };
+
+  private partOf(card: Card) {
+    const row = this.studio.library.motions.find((one) => one.name === card.place);
+    return card.segment ?? { motion: card.place, start: 0, end: row?.frames ?? 1 };
+  }
+
+  private async openForm(card: Card, form: Form): Promise<void> {
+    const name = card.takes ? (this.cluster(card.place)?.name ?? "") : "";
+    this.studio.pick(card.takes ?? [card.place], name);
+    await this.updateComplete;
+    await this.bar?.updateComplete;
+    this.bar?.open(form);
+  }
 
   /** Add a few generated takes, to try the studio. */
   private async addSamples(): Promise<void> {
@@ -170,92 +403,170 @@ export class LibraryView extends View {
     return new Map(characters.map((one) => [one.motion.name, `#${one.color.getHexString()}`]));
   }
 
-  private finder(labels: ReadonlyMap<string, number>) {
-    return html`<div class="find">
-      <input id="find" type="search" placeholder="name or label" aria-label="Find takes" .value=${live(this.state.find)}
-        @input=${(event: Event) => this.change({ find: inputValue(event) }, true)} />
+  // --- rendering ---
+
+  private box() {
+    return html`<loom-search-box .studio=${this.studio} .text=${this.state.find}
+      @typed=${(event: CustomEvent<string>) => this.change({ find: event.detail, group: "" }, true)}
+      @submit=${(event: CustomEvent<string>) => {
+        this.change({ find: event.detail, group: "" }, true);
+        this.follow(true);
+      }}></loom-search-box>`;
+  }
+
+  private facts(count: string, cards: readonly Card[]) {
+    const { labels, library, picked } = this.studio;
+    const { clustered } = this;
+    const takes = cards.filter((card) => !card.segment).flatMap(placesOf);
+    const segments = cards.filter((card) => card.segment).flatMap(placesOf);
+    const name = this.state.find || this.cluster(this.state.group)?.name || this.state.label;
+    const select = (id: string, title: string, places: string[]) =>
+      places.length
+        ? html`<button id=${id} ?disabled=${places.every((one) => picked.has(one))} @click=${() => this.studio.pick(places, name)}>${title}</button>`
+        : nothing;
+    const menu = <Value extends string>(
+      label: string,
+      entries: [Value, string][],
+      value: Value,
+      set: (one: Value) => void,
+    ) =>
+      html`<select aria-label=${label} id=${label.toLowerCase()} @change=${(event: Event) => set(inputValue(event) as Value)}>
+        ${entries.map(([one, words]) => html`<option value=${one} ?selected=${one === value}>${words}</option>`)}</select>`;
+    const choice = (show: "takes" | "groups", words: string) =>
+      html`<button id=${show} aria-pressed=${(show === "groups") === (clustered || this.state.show === "groups")}
+        @click=${() => this.change({ show, find: "", label: "", group: "", take: show === "groups" ? "" : this.state.take })}>${words}</button>`;
+    return html`<div class="facts"><span class="row">
+        ${library.motions.length > 1 ? html`<span class="row" role="group" aria-label="Show">${choice("takes", "Takes")}${choice("groups", "Groups")}</span>` : nothing}
+        <span class="faint" id="count" role="status">${count}</span>
+        ${select("select-all", segments.length ? "Select takes" : "Select all", takes)}${select("select-segments", "Select segments", segments)}</span>
+      <span class="row">${
+        labels.size && !clustered
+          ? menu(
+              "Label",
+              [["", "all labels"], ...[...labels].map(([one, takes]): [string, string] => [one, `${one} (${takes})`])],
+              this.state.label,
+              (label) => this.change({ label }, true),
+            )
+          : nothing
+      }${
+        clustered
+          ? menu(
+              "Size",
+              Object.keys(SIZES).map((one): [Size, string] => [one as Size, `${one} groups`]),
+              this.state.size,
+              (size) => this.change({ size }, true),
+            )
+          : menu(
+              "Order",
+              Object.entries(SORTS).map(([one, { title }]): [Sort, string] => [one as Sort, title]),
+              this.state.sort,
+              (sort) => this.change({ sort }, true),
+            )
+      }<button id="import" title="Import files, or drop them anywhere on the page" @click=${() => this.studio.openImportDialog(false)}>Import…</button>
+      <button title="Import a folder with its subfolders; folder names become labels" @click=${() => this.studio.openImportDialog(true)}>Folder…</button></span></div>`;
+  }
+
+  /** What the words mean, and why nothing was found. */
+  private answer(cards: readonly Card[]) {
+    const { find } = this.state;
+    const { found, failed, job, busy } = this.words.state;
+    if (!find) return nothing;
+    const unknown = Object.entries(found?.unknown ?? {}).map(
+      ([word, near]) =>
+        html`<div class="faint said unknown">No motion is described by “${word}”${near ? html`; “${near}” was used instead` : nothing}.</div>`,
+    );
+    return html`${job ? html`<loom-progress .job=${job}></loom-progress>${cards.length ? nothing : html`<div class="hint faint">Takes are described once. Segments appear when this is done.</div>`}` : nothing}${cards.length ? unknown : nothing}
       ${
-        labels.size
-          ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.change({ label: inputValue(event) }, true)}>
-        <option value="" ?selected=${!this.state.label}>all labels</option>
-        ${[...labels].map(([label, count]) => html`<option value=${label} ?selected=${label === this.state.label}>${label} (${count})</option>`)}</select>`
+        cards.length || (busy && !failed)
+          ? nothing
+          : html`<div class="hint faint empty" role="status">${failed ? html`<p>${failed}</p>` : unknown}<p>No take or segment matches “${find}”.</p>
+        <p>The search uses names, labels and captions, which describe walking, turning, kicking, jumping,<br>sitting, waving and similar actions. To search by example, select a segment on the timeline.</p></div>`
+      }`;
+  }
+
+  private open(labels: ReadonlyMap<string, number>) {
+    const { library, take } = this.studio;
+    const row = library.motions.find((one) => one.name === take);
+    if (!row) return nothing;
+    return html`<div class="open"><b>${row.name}</b> <span class="faint">${row.frames} frames, ${row.fps} fps, ${row.seconds.toFixed(2)} s</span>
+      <loom-take-labels .studio=${this.studio} .row=${row} .known=${[...labels.keys()]}></loom-take-labels></div>`;
+  }
+
+  private crumb() {
+    const { group } = this.state;
+    const cluster = group ? this.cluster(group) : undefined;
+    if (!cluster) return nothing;
+    return html`<div class="crumb"><button id="all-groups" @click=${() => this.change({ show: "groups", group: "", take: "" })}>← All groups</button>
+      <b>${cluster.name || UNNAMED}</b>${
+        cluster.name
+          ? html`<button class="label" @click=${() => void this.studio.attempt(() => labelTakes(this.studio, [...cluster.motions], cluster.name))}>Label all</button>`
           : nothing
       }</div>`;
   }
 
-  private facts(rows: Row[]) {
-    const seconds = rows.reduce((sum, row) => sum + row.seconds, 0);
-    return html`<div class="facts"><span class="faint" id="count">${counted(rows.length, "take")}, ${durationText(seconds)}</span>
-      <span class="row"><select aria-label="Order" @change=${(event: Event) => this.change({ sort: inputValue(event) as Sort }, true)}>
-        ${Object.entries(SORTS).map(([key, { title }]) => html`<option value=${key} ?selected=${key === this.state.sort}>${title}</option>`)}</select>
-      <button id="import" title="Import files, or drop them anywhere on the page" @click=${() => this.studio.openImportDialog(false)}>Import…</button>
-      <button title="Import a folder with its subfolders; folder names become labels" @click=${() => this.studio.openImportDialog(true)}>Folder…</button></span></div>`;
-  }
-
-  private open(labels: ReadonlyMap<string, number>) {
-    const { library, take, selection } = this.studio;
-    const row = library.motions.find((one) => one.name === take);
-    if (!row) return nothing;
-    const segment = selection?.motion === take ? selection : null;
-    const name = `${library.path}:${segment ? segmentText(segment) : row.name}`;
-    return html`<div class="open">
-      <div><b>${row.name}</b> <span class="faint">${row.frames} frames, ${row.fps} fps, ${row.seconds.toFixed(2)} s</span></div>
-      <loom-take-labels .studio=${this.studio} .row=${row} .known=${[...labels.keys()]}></loom-take-labels>
-      <loom-code .cli=${`motionloom show ${shellWord(name)}`}
-        .python=${`ml.Library(${pythonLiteral(library.path)})[${pythonLiteral(row.name)}]${segment ? `[${segment.start}:${segment.end}]` : ""}`}></loom-code></div>`;
-  }
-
-  render() {
-    const { library } = this.studio;
-    if (library.name && !library.motions.length)
-      return html`<div class="hint faint"><p>This library is empty.</p>
-      <p>Drop motion files (BVH, glTF, Acclaim AMC with ASF, AMASS) or a folder anywhere on this page.</p>
+  private empty() {
+    return html`<div class="hint faint"><p>This library is empty.</p>
+      <p>Drop motion files (BVH, FBX, glTF, Acclaim AMC with ASF, AMASS, video) or a folder anywhere on this page.</p>
       <div class="row"><button class="main" @click=${() => this.studio.openImportDialog(false)}>Import files…</button>
         <button @click=${() => this.studio.openImportDialog(true)}>Import a folder…</button>
         <button id="samples" ?disabled=${this.sampling} @click=${() => void this.addSamples()}>${this.sampling ? "adding samples…" : "Add samples"}</button></div>
-      <ol class="tour"><li>Import takes; they do not need labels.</li><li>Open a cluster of similar takes, and label all of them at once.</li>
+      <ol class="tour"><li>Import takes; they do not need labels.</li><li>Open a group of similar takes, and label all of them at once.</li>
         <li>Walk, dance or parametrize the selected takes; save or download the result on the stage.</li><li>Press <kbd>?</kbd> for keyboard shortcuts, <kbd>Ctrl+Z</kbd> to undo any change.</li></ol></div>`;
-    const { labels } = this.studio;
-    const rows = this.rows();
-    const clustered = this.clustered;
-    const choice = (show: "takes" | "clusters", words: string) =>
-      html`<button id=${show} aria-pressed=${(show === "clusters") === clustered} @click=${() => this.change({ show, take: show === "clusters" ? "" : this.state.take })}>${words}</button>`;
-    const bar = this.studio.picked.size
-      ? html`<loom-selection-bar .studio=${this.studio}></loom-selection-bar>`
-      : nothing;
-    const tabs =
-      library.motions.length > 1
-        ? html`<div class="row tabs" role="group" aria-label="Show">${choice("takes", "Takes")}${choice("clusters", "Clusters")}</div>`
-        : nothing;
-    if (clustered)
-      return html`${tabs}${this.facts(rows)}<loom-clusters .studio=${this.studio} .store=${this.store} @cluster=${this.openCluster}></loom-clusters>${bar}`;
-    return html`${tabs}${this.finder(labels)}${this.facts(rows)}
+  }
+
+  render() {
+    const { studio, clustered } = this;
+    const { library, labels, picked, selection } = studio;
+    if (library.name && !library.motions.length) return this.empty();
+    const rows = clustered ? [] : this.rows();
+    const segments = clustered ? [] : this.segments(rows);
+    const sections = clustered ? this.groupSections() : [{ key: "takes", cards: [...rows.map(takeCard), ...segments] }];
+    const cards = sections.flatMap((section) => section.cards);
+    const seconds = rows.reduce((sum, row) => sum + row.seconds, 0);
+    const wholes = segments.filter((card) => !card.segment).length;
+    const searching = this.state.find && this.words.state.busy;
+    const count = clustered
+      ? this.clusters
+        ? `${counted(this.clusters.length, "group")} of similar takes${this.named ? "" : "; their names follow"}`
+        : ""
+      : segments.length
+        ? countText(rows.length + wholes, segments.length - wholes)
+        : `${counted(rows.length, "take")}, ${durationText(seconds)}`;
+    const waiting = (this.state.show === "groups" || this.undescribed) && (!this.clusters || !this.named);
+    return html`${this.box()}${this.facts(searching && !cards.length ? "searching…" : count, cards)}
+      ${waiting && this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : nothing}
+      ${this.failed && this.state.show === "groups" ? html`<div class="hint faint" role="status"><p>${this.failed}</p><button @click=${() => void this.group()}>Try again</button></div>` : nothing}
+      ${this.crumb()}${this.answer(cards)}
       ${
-        rows.length || !library.name
-          ? html`<loom-take-cards .marked=${this.studio.picked} ?marking=${this.studio.picked.size > 0}
-          @mark=${(event: CustomEvent<string[]>) => this.studio.pick(event.detail)} .rows=${rows} .colors=${this.colors()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
-          : html`<div class="hint faint">No takes match.</div>`
+        cards.length
+          ? html`<loom-cards .sections=${sections} .marked=${picked} ?marking=${picked.size > 0} .colors=${this.colors()} .store=${this.store} .verbs=${this.verbs}
+          .current=${selection ? segmentText(selection) : ""} name=${clustered ? "Groups of similar takes" : "Takes"}
+          @scroll=${() => (this.touched = true)} @mark=${(event: CustomEvent<string[]>) => studio.pick(event.detail, studio.state.picked.name)} @pick=${this.pick}></loom-cards>`
+          : nothing
       }
-      ${bar}${this.open(labels)}`;
+      ${picked.size ? html`<loom-selection-bar .studio=${studio} .merge=${clustered && this.pickedGroups.size > 1 ? this.merge : null}></loom-selection-bar>` : nothing}
+      ${clustered ? nothing : this.open(labels)}`;
   }
 }
 
 function parseState(query: Record<string, string>): LibraryState {
   const over = query.with ? query.with.split("|") : [];
-  const sort = query.sort && query.sort in SORTS ? (query.sort as Sort) : "name";
   return {
     take: query.take ?? "",
     over,
     find: query.find ?? "",
     label: query.label ?? "",
-    sort,
+    sort: query.sort && query.sort in SORTS ? (query.sort as Sort) : "name",
     segment: query.range ?? "",
-    show: query.show === "clusters" || query.show === "takes" ? query.show : "",
+    show: query.show === "groups" || query.show === "takes" ? query.show : "",
+    group: query.group ?? "",
+    size: query.size && query.size in SIZES ? (query.size as Size) : "usual",
   };
 }
 
-function queryOf({ take, over, find, label, sort, segment, show }: LibraryState): Record<string, string> {
-  return { take, with: over.join("|"), find, label, sort: sort === "name" ? "" : sort, range: segment, show };
+function queryOf({ take, over, find, label, sort, segment, show, group, size }: LibraryState): Record<string, string> {
+  const usual = { sort: sort === "name" ? "" : sort, size: size === "usual" ? "" : size };
+  return { take, with: over.join("|"), find, label, range: segment, show, group, ...usual };
 }
 
 /** The labels of a take, editable. */

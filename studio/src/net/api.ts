@@ -125,6 +125,9 @@ export function saveFile(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
+/** Where in the page each job was asked for, by its number; its result is shown there. */
+export const askedAt = new Map<number, string>();
+
 /** The result of a job; `progress` is called with each of its states, and with null at the end. If the turn of `signal`
  * is replaced by a newer one, the job is stopped; if its view is left, the job goes on and is listed under Jobs. */
 export function finished<Result>(
@@ -132,6 +135,7 @@ export function finished<Result>(
   progress: (job: Job | null) => void,
   signal?: AbortSignal,
 ): Promise<Result> {
+  if (!askedAt.has(job.id)) askedAt.set(job.id, globalThis.location?.hash ?? "");
   return tracked(polled(job, progress, signal));
 }
 

@@ -2,7 +2,7 @@
 
 import { css, html, nothing } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { getJson, send, type Answer } from "../net/api";
+import { askedAt, getJson, send, type Answer } from "../net/api";
 import { counted } from "./counts";
 import { StudioElement } from "./studio-element";
 import { sharedStyles } from "./style";
@@ -30,7 +30,7 @@ export class JobsList extends StudioElement {
     li span { overflow-wrap: anywhere; }
     progress { grid-column: 1 / -1; width: 100%; height: 5px; accent-color: var(--accent); }
     li button { font-size: 12px; padding: 1px 7px; }
-    .failed { color: var(--bad); }
+    .failed { color: var(--bad); } a { color: var(--accent); }
     @media (max-width: 860px) { ul { right: auto; left: 0; } }
   `,
   ];
@@ -59,9 +59,11 @@ export class JobsList extends StudioElement {
 
   private job(job: Job) {
     const running = job.state === "running";
-    const count = job.total ? ` ${Math.round((100 * job.done) / job.total)} %` : "";
+    const count = job.total ? ` ${Math.floor((100 * job.done) / job.total)} %` : "";
+    const view = job.view ? `#/${job.view}` : askedAt.get(job.id);
     return html`<li><span class=${job.state}>${job.title}${running ? `…${count}` : `: ${ENDS[job.state] ?? job.state}`}${job.error ? `: ${job.error}` : ""}</span>
       ${running ? html`<button aria-label="stop ${job.title}" @click=${() => send("delete", "jobs/{number}", { path: { number: job.id } }).catch(() => {})}>stop</button>` : nothing}
+      ${job.state === "done" && view ? html`<a href=${view} aria-label="show the result of ${job.title}">show</a>` : nothing}
       ${running ? (job.total ? html`<progress aria-label=${job.title} max=${job.total} .value=${job.done}></progress>` : html`<progress aria-label=${job.title}></progress>`) : nothing}</li>`;
   }
 

@@ -12,7 +12,7 @@ export class ProgressLine extends LitElement {
   static styles = [
     sharedStyles,
     css`
-    progress { width: 100%; accent-color: var(--accent); height: 6px; }
+    progress { width: 100%; accent-color: var(--accent); height: 5px; display: block; } button { font-size: var(--text-small); padding: 1px 8px; }
     div { display: flex; gap: 8px; align-items: center; }
     span { flex: 1; }
   `,

@@ -40,7 +40,7 @@ export interface PageState {
   /** What the stage shows: a take that is on the timeline, or a subject that a view has made. */
   shown: Shown;
   selection: Segment | null;
-  /** Takes that are selected together. */
+  /** Takes and segments that are selected together. */
   picked: Picked;
   notice: Notice;
   /** Whether the list of keyboard shortcuts is open. */
@@ -66,6 +66,7 @@ export interface Shown {
 }
 
 export interface Picked {
+  /** NAME of a take, or NAME:START-END of a segment. */
   names: ReadonlySet<string>;
   /** A name for these takes, if they are a cluster. */
   name: string;
@@ -111,6 +112,7 @@ export class Studio extends Store<PageState> {
   private framed = ""; // subject that the camera was framed for
   private shownBy = ""; // the view that filled the stage
   private handledHash = location.hash;
+  private filling = false; // a new library, which is shown when takes have been imported into it
   private next = "#/library"; // address after another library was opened
 
   constructor() {
@@ -183,29 +185,30 @@ export class Studio extends Store<PageState> {
 
   /** The library has been changed, in this window or another. */
   private changed(what: string): void {
-    if (what === "library") this.follow();
-    else if (what === "jobs") this.set({ jobs: this.state.jobs + 1 });
+    if (what === "library") {
+      if (!this.filling) this.follow();
+    } else if (what === "jobs") this.set({ jobs: this.state.jobs + 1 });
     else if (what === "kept") this.set({ artifacts: this.state.artifacts + 1 });
     else void this.refresh(what === "motions");
   }
 
   /** Reload the library's rows; with `motions`, also drop cached frames. */
   async refresh(motions = true): Promise<void> {
+    if (this.filling) return;
     try {
       const library = await getJson("library");
       if (this.library.id && library.id !== this.library.id) this.follow(); // the server was started with another
       if (motions) clearMotionCache();
       const names = new Set(library.motions.map((row) => row.name));
       if (this.lastTake !== null && !names.has(this.lastTake)) this.lastTake = null;
+      if (this.take !== null && !names.has(this.take)) this.show([]); // removed or renamed
       const picked = [...this.picked];
+      const held = (place: string) => names.has(place) || names.has(parseSegment(place)?.motion ?? "");
       this.set({
         library,
         ...(motions && { frames: this.state.frames + 1 }),
-        ...(picked.some((name) => !names.has(name)) && {
-          picked: { names: new Set(picked.filter((one) => names.has(one))), name: "" },
-        }),
+        ...(picked.some((place) => !held(place)) && { picked: { names: new Set(picked.filter(held)), name: "" } }),
       });
-      if (this.take !== null && !names.has(this.take)) this.show([]); // removed or renamed
     } catch (error) {
       this.notify(error);
     }
@@ -215,6 +218,33 @@ export class Studio extends Store<PageState> {
   async openLibrary(id: string): Promise<void> {
     this.next = "#/library";
     await send("post", "libraries/open", { body: { id } });
+    this.follow();
+  }
+
+  /** Create a library that this window fills, before all windows show it. Returns its name, which was unused. */
+  async fillLibrary(wanted: string): Promise<string> {
+    const { libraries } = await getJson("libraries");
+    const taken = new Set(libraries.map((one) => one.name));
+    const base =
+      wanted
+        .replace(/[/\\:*?"<>|]+/g, "_")
+        .replace(/^[.\s]+|[.\s]+$/g, "")
+        .slice(0, 60) || "takes";
+    let name = base;
+    for (let number = 2; taken.has(name); number++) name = `${base} ${number}`;
+    this.filling = true;
+    try {
+      await send("post", "libraries", { body: { name } });
+    } catch (error) {
+      this.filling = false;
+      throw error;
+    }
+    return name;
+  }
+
+  /** Show the library that this window has filled. */
+  showFilled(take: string | undefined): void {
+    this.next = address({ view: "library", query: { take } });
     this.follow();
   }
 

@@ -18,12 +18,12 @@ const STEPS: Step[] = [
   {
     title: "Takes",
     of: "aside",
-    text: "Drop motion files or a folder anywhere on the page; they do not need labels. Similar takes are grouped into clusters, and you can label a whole cluster at once.",
+    text: "Drop motion files or a folder anywhere on the page; they do not need labels. Type in the search box to find takes and segments by name, label or words. Similar takes are grouped, and you can label a whole group at once.",
   },
   {
     title: "The stage",
     of: "main",
-    text: "This is where takes are shown. Drag to turn, scroll to zoom, press F to frame the character and Space to play. With the bar below, you can save, label and download the motion.",
+    text: "This is where takes are shown. Drag to turn, scroll to zoom, press F to frame the character and Space to play. With the buttons below the character, you can save, label and download the motion.",
   },
   {
     title: "The timeline",
@@ -31,9 +31,9 @@ const STEPS: Step[] = [
     text: "Drag to select a segment (or press I and O), then choose “Find like this” to search all takes for similar motion.",
   },
   {
-    title: "Views",
+    title: "Jobs",
     of: "nav",
-    text: "Find takes by words or by example, walk along a path that you draw, dance to a song, or steer a character. The views use the takes that you selected in the library.",
+    text: "Aim a motion at a target, walk along a path that you draw, dance to a song, or steer a character. The views use the takes that you selected in the library.",
   },
   {
     title: "Nothing is lost",

@@ -7,6 +7,8 @@ export interface ViewEntry {
   tag: string;
   /** True if the panel takes more than half of the window. */
   wide?: boolean;
+  /** True if it is reached from another view of its tab, not by a link. */
+  inner?: boolean;
 }
 
 export interface Tab {
@@ -21,9 +23,9 @@ export const TABS: readonly Tab[] = [
     title: "Library",
     does: "here are my files; find everything like this",
     views: [
-      { path: "library", title: "Takes", tag: "loom-library-view" },
-      { path: "search", title: "Search", tag: "loom-search-view", wide: true },
-      { path: "show", title: "Show it", tag: "loom-show-view" },
+      { path: "library", title: "Library", tag: "loom-library-view", wide: true },
+      { path: "search", title: "Search", tag: "loom-search-view", wide: true, inner: true },
+      { path: "show", title: "Show it", tag: "loom-show-view", inner: true },
     ],
   },
   { title: "Aim", does: "a kick that lands here", views: [{ path: "aim", title: "Aim", tag: "loom-aim-view" }] },

@@ -3,6 +3,7 @@
 import { css, html } from "lit";
 import type { Figure } from "../motion/aligned";
 import type { Match } from "../net/types";
+import type { Form } from "../library/selection-bar";
 import "./figure-loop";
 import type { Verdict } from "./verdicts";
 
@@ -27,6 +28,10 @@ export const cardStyles = css`
   .card .judge { position: absolute; right: 4px; top: 94px; display: flex; gap: 3px; opacity: 0; }
   .card:hover .judge, .card:focus-within .judge, .card.chosen .judge,
   .card.accepted .judge, .card.rejected .judge { opacity: 1; }
+  .card .verbs { position: absolute; left: 4px; top: 24px; display: none; flex-direction: column; gap: 3px; }
+  .card:hover .verbs { display: flex; }
+  .card .verbs button { padding: 0 5px; height: 20px; min-width: 22px; line-height: 1; font-size: 11px; background: var(--panel); }
+  @media (pointer: coarse) { .card:hover .verbs { display: none; } .card .judge { opacity: 1; } }
   .card .judge button { padding: 0; width: 22px; height: 20px; line-height: 1; font-size: 12px; }
   .card .judge .yes[aria-pressed="true"] { background: var(--good); color: var(--on-accent); border-color: var(--good); }
   .card .judge .no[aria-pressed="true"] { background: var(--bad); color: var(--on-accent); border-color: var(--bad); }
@@ -58,6 +63,8 @@ export function matchCard(
     tiers: boolean;
     show: () => void;
     judge: (verdict: Verdict) => void;
+    like: () => void;
+    open: (form: Form) => void;
   },
 ) {
   const { verdict } = given;
@@ -73,6 +80,11 @@ export function matchCard(
       <span class="rank">${number + 1}</span><span class="far">${distanceText(row.distance, given.unit)}</span>
       <div class="about"><div class="name">${shortName(row.motion)}</div>
         <div class="faint">${row.start_frame}–${row.end_frame}${row.label ? ` · ${row.label}` : ""}${given.tiers ? ` · tier ${row.tier}` : ""}${row.mirrored ? html` · <b>mirrored</b>` : ""}</div></div></button>
+    <span class="verbs">
+      <button class="like" tabindex="-1" title="Search for segments like this one" aria-label="Search for segments like ${which}" @click=${given.like}>≈</button>
+      <button class="label" tabindex="-1" title="Label" aria-label="Label ${which}" @click=${() => given.open("label")}>label</button>
+      <button class="keep" tabindex="-1" title="Keep as a take" aria-label="Keep ${which} as a take" @click=${() => given.open("keep")}>+</button>
+      <button class="export" tabindex="-1" title="Export" aria-label="Export ${which}" @click=${() => given.open("export")}>⤓</button></span>
     <span class="judge">
       <button class="yes" tabindex=${given.stop ? 0 : -1} aria-label="Accept ${which}" aria-pressed=${verdict === "accepted"} title="Accept (A)" @click=${judge("accepted")}>✓</button>
       <button class="no" tabindex=${given.stop ? 0 : -1} aria-label="Reject ${which}" aria-pressed=${verdict === "rejected"} title="Reject (R)" @click=${judge("rejected")}>✕</button></span>

@@ -4,16 +4,17 @@ import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { frameNumbers, fetchFigures, subsample, type Figure } from "../motion/aligned";
-import type { CodeLines, Match, MissingWebs, SearchMenu } from "../net/types";
+import type { Clip, CodeLines, Match, MissingWebs, SearchMenu } from "../net/types";
 import { finished, getJson, send, sendForArrays, type Head, type Job } from "../net/api";
 import { Latest } from "../net/live";
-import { inputValue } from "../page/form-input";
 import "../page/progress-line";
-import { parseSegment, segmentText, type Segment } from "../page/studio";
+import { parseSegment, segmentText } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
 import type { Given } from "../settings/fields";
-import "./export-bar";
+import "../library/search-box";
+import "../library/selection-bar";
+import { likePart, type Form, type SelectionBar } from "../library/selection-bar";
 import { cardStyles, matchCard } from "./match-card";
 import { showMatch, showQuery, type Overlay } from "./match-overlay";
 import "./search-form";
@@ -21,7 +22,6 @@ import {
   addressOf,
   changed,
   filtersOnly,
-  isSegment,
   listOf,
   requestBody,
   settingsFrom,
@@ -29,7 +29,6 @@ import {
   type Settings,
 } from "./search-settings";
 import { clipText, verdicts, type Verdict } from "./verdicts";
-import "./word-results";
 
 type SearchResults = Head<"post", "search"> & { frames: Int32Array; length: number };
 
@@ -45,8 +44,6 @@ const MOST_VERDICTS = 30;
 export class SearchView extends View {
   @state() private menu: SearchMenu | null = null;
   @state() private settings: Settings = settingsFrom("search");
-  /** A description to find by, instead of a segment. */
-  @state() private words = "";
   @state() private results: SearchResults | null = null;
   @state() private lines: CodeLines = { cli: "", python: "" };
   @state() private job: Job | null = null;
@@ -55,15 +52,17 @@ export class SearchView extends View {
   @state() private current = -1;
   @state() private overlay: Overlay = { timing: "query", sideBySide: false };
   @state() private hidesRejected = false;
+  /** Why there are no matches. */
+  @state() private failed = "";
   private figures = new Map<string, Figure>();
   private ghost: Figure | null = null;
   private ready = new Set<string>();
   private wanted = ""; // the match of the address that is to be shown
-  private picked = ""; // segment of the shown result, which is not a query
   private began = 0; // when the search that runs was begun
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
   private readonly describing = new Latest<Settings>((settings) => this.describe(settings));
 
+  @query("loom-selection-bar") private bar!: SelectionBar | null;
   @query(".cards") private grid!: HTMLElement | null;
   @query(".card.chosen .open") private currentCard!: HTMLElement | null;
 
@@ -73,12 +72,12 @@ export class SearchView extends View {
     css`
     :host { display: grid; gap: 10px; align-content: start; grid-template-columns: minmax(0, 1fr); }
     .query { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; }
-    .query input { flex: 1; font: 13px ui-monospace, monospace; min-width: 200px; }
     .state { display: flex; gap: 10px; align-items: center; justify-content: space-between; flex-wrap: wrap; min-height: 30px;
       position: sticky; top: -12px; background: var(--panel); padding: 6px 0; z-index: 1; }
     .state b { font-variant-numeric: tabular-nums; }
     .empty { padding: 26px 10px; text-align: center; color: var(--faint); line-height: 1.7; }
     .offer { border: 1px solid var(--accent); border-radius: 7px; padding: 10px; }
+    .below { position: sticky; bottom: -12px; background: var(--panel); padding-bottom: 10px; z-index: 1; }
     kbd { font: 11px ui-monospace, monospace; border: 1px solid var(--line); border-radius: 3px; padding: 0 4px; background: var(--raised); }
   `,
   ];
@@ -91,7 +90,11 @@ export class SearchView extends View {
       this.ready.clear();
       void this.loadMenu();
     });
-    this.listen(verdicts, "change", () => this.requestUpdate());
+    this.listen(verdicts, "change", () => {
+      this.requestUpdate();
+      this.pickAccepted();
+    });
+    this.watch(["picked"]);
     this.answers("undo", () => verdicts.changedAt >= this.studio.changedAt && verdicts.undo());
     this.watch(["selection"], () => this.selected());
     this.watch(["restored"], () => this.ask());
@@ -105,12 +108,6 @@ export class SearchView extends View {
   }
 
   protected routeChanged(query: Record<string, string>): void {
-    this.words = query.words ?? "";
-    if (this.words) {
-      this.forget();
-      this.settings = settingsFrom("search");
-      return;
-    }
     const settings = settingsOf("search", this.studio, query);
     const again = JSON.stringify(settings) !== JSON.stringify(this.settings) || !this.results;
     if (settings.query !== this.settings.query) this.forget();
@@ -149,19 +146,12 @@ export class SearchView extends View {
   private selected(): void {
     const { selection } = this.studio;
     const text = selection && segmentText(selection);
-    if (selection && selection.end - selection.start > 1 && text !== this.settings.query && text !== this.picked)
-      this.change({ query: text! });
-  }
-
-  /** What was typed: a segment to search for, or words. */
-  private asked(text: string): void {
-    if (!text || isSegment(text, this.studio.library.motions)) this.change({ query: text });
-    else this.studio.go("search", { words: text });
+    if (selection && selection.end - selection.start > 1 && text !== this.settings.query) this.change({ query: text! });
   }
 
   private change(changes: Given): void {
     const before = this.settings;
-    this.words = this.picked = "";
+    this.failed = "";
     this.settings = changed("search", before, changes);
     if (this.settings.query !== before.query) this.forget();
     this.openVerdicts();
@@ -191,6 +181,7 @@ export class SearchView extends View {
     const turn = this.turns.begin("search");
     const { signal } = turn;
     this.busy = true;
+    this.failed = "";
     this.began = performance.now();
     try {
       this.menu ??= await getJson("search/menu", { signal });
@@ -212,7 +203,10 @@ export class SearchView extends View {
         void showQuery(this.studio, query);
     } catch (error) {
       if (!turn.current) return;
-      if (settings.query === this.settings.query) this.forget();
+      if (settings.query === this.settings.query) {
+        this.forget();
+        this.failed = (error as Error).message;
+      }
       this.studio.notify(error);
     } finally {
       this.busy = false;
@@ -324,6 +318,27 @@ export class SearchView extends View {
     if (this.current >= 0) void this.show(this.current);
   }
 
+  /** Accepted matches are selected, so that all verbs of the selection apply to them. */
+  private readonly pickAccepted = (): void => this.studio.pick(verdicts.accepted.map(clipText));
+
+  private async openForm(row: Match, form: Form): Promise<void> {
+    this.studio.pick([clipText(row)], row.label ?? "");
+    await this.updateComplete;
+    await this.bar?.updateComplete;
+    this.bar?.open(form);
+  }
+
+  /** Matches and accepted clips by their places, for the list in a zip. */
+  private get knownClips(): Map<string, Clip> {
+    const clips = [...verdicts.accepted, ...(this.results?.matches ?? [])];
+    return new Map(
+      clips.map(({ motion, start_frame, end_frame, distance, tier, label }) => {
+        const clip = { motion, start_frame, end_frame, distance, tier, label };
+        return [clipText(clip), clip];
+      }),
+    );
+  }
+
   private judge(place: number, verdict: Verdict): void {
     const chosen = this.rows[place];
     if (chosen) verdicts.judge(chosen.row, verdict);
@@ -391,9 +406,12 @@ export class SearchView extends View {
     const known = parseSegment(query);
     const search = addressOf("search", this.settings);
     const family = { ...search, max_distance: undefined, rank: undefined, exclude_query: undefined };
-    return html`<div class="query"><label for="query" class="faint">query</label>
-      <input id="query" placeholder="words, such as “kicks high, then turns left”, or a segment: drag on the timeline" .value=${this.words || query}
-        @change=${(event: Event) => this.asked(inputValue(event).trim())} />
+    return html`<loom-search-box .studio=${this.studio} .text=${query}
+        @typed=${(event: CustomEvent<string>) => {
+          if (!event.detail) this.studio.go("library"); // cleared
+        }}
+        @submit=${(event: CustomEvent<string>) => this.studio.go("library", { find: event.detail })}></loom-search-box>
+      <div class="query"><button id="back" title="Back to all takes" @click=${() => this.studio.go("library", this.studio.visited.get("library")?.query)}>← Takes</button>
       <button ?disabled=${!this.results} title="Show the query on the timeline, to change it"
         @click=${() => showQuery(this.studio, this.results!.query)}>on the timeline</button>
       <button ?disabled=${!known} title="Match graph of the query" @click=${() => this.studio.go("family", family)}>family</button>
@@ -415,7 +433,7 @@ export class SearchView extends View {
           ? "searching…"
           : ""
     }</span>
-      ${results ? html`<loom-export-bar .studio=${this.studio} .search=${requestBody("search", this.settings)} .unit=${results.unit}></loom-export-bar>` : ""}
+      ${results ? html`<loom-verdict-counts></loom-verdict-counts>` : ""}
       <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their original speed instead of in sync with the query"
           @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>original speed</button>
         <button aria-pressed=${this.overlay.sideBySide} title="Show the match next to the query" @click=${() => flip({ sideBySide: !this.overlay.sideBySide })}>side by side</button>
@@ -436,9 +454,6 @@ export class SearchView extends View {
     const frames = this.studio.library.motions.reduce((sum, one) => sum + one.frames, 0);
     const seconds = results ? (results.query.end_frame - results.query.start_frame) / results.query.fps : 1;
     const tiers = rows.some(({ row }) => row.tier > 1);
-    if (this.words)
-      return html`${this.head()}<loom-word-results .studio=${this.studio} .text=${this.words}
-        @pick=${(event: CustomEvent<Segment>) => (this.picked = segmentText(event.detail))}></loom-word-results>`;
     return html`${this.head()}
       <loom-search-form .studio=${this.studio} .menu=${this.menu} .settings=${settings} .frames=${frames}
         .distances=${results?.matches.map((one) => one.distance) ?? []}
@@ -452,6 +467,7 @@ export class SearchView extends View {
           : ""
       }
       ${this.stateLine(rows.length)}
+      ${this.failed ? html`<div class="empty" role="status"><p>${this.failed}</p><p>Select a segment on the timeline, or enter one: <code>TAKE:10-60</code></p></div>` : ""}
       ${!settings.query ? html`<div class="empty">Describe a motion: <q>kicks high with the right foot</q>,<br>select a segment on the timeline, or enter one: <code>walk_p0:10-60</code></div>` : ""}
       <div class="cards" role="list" aria-label="Matches">${repeat(
         rows,
@@ -468,9 +484,17 @@ export class SearchView extends View {
             verdict: verdicts.verdict(row),
             show: () => this.showAndFocus(place),
             judge: (verdict) => this.judge(place, verdict),
+            like: () => likePart(this.studio, { motion: row.motion, start: row.start_frame, end: row.end_frame }),
+            open: (form) => void this.openForm(row, form),
           }),
       )}</div>
       ${results && !rows.length ? html`<div class="empty">No matches within this distance. Move the threshold to the right.</div>` : ""}
+      ${
+        this.studio.picked.size && results
+          ? html`<loom-selection-bar class="below" .studio=${this.studio} .known=${this.knownClips}
+          .origin=${{ search: requestBody("search", settings), unit: results.unit }}></loom-selection-bar>`
+          : ""
+      }
       ${
         results
           ? html`<div class="faint"><kbd>A</kbd> accept, <kbd>R</kbd> reject, <kbd>Ctrl+Z</kbd> undo, arrow keys to move</div>

@@ -19,6 +19,7 @@ export interface Said {
 const LANE = 19; // pixels
 const SHOWN = 4; // lanes before they scroll
 const GAP = 2; // pixels between neighbors
+const READABLE = 44; // pixels from which a caption shows its words; a letter or two say nothing
 
 /** Fires "choose" with the clicked entry. */
 @customElement("loom-caption-lanes")
@@ -88,8 +89,8 @@ export class CaptionLanes extends LitElement {
         if (right <= axis.gutter || left >= width) return nothing; // outside the visible range
         const chosen = this.chosen && same(this.chosen, one);
         return html`<button class="${one.kind} ${chosen ? "chosen" : ""}" data-entry=${entry} tabindex=${entry === this.stop ? 0 : -1}
-          aria-pressed=${chosen ? "true" : "false"} title=${one.text} style="left:${left}px; width:${Math.max(right - left - GAP, 3)}px; top:${lanes[entry] * LANE}px"
-          @click=${() => this.choose(one, entry)}>${one.text}</button>`;
+          aria-pressed=${chosen ? "true" : "false"} aria-label=${one.text} title=${one.text} style="left:${left}px; width:${Math.max(right - left - GAP, 3)}px; top:${lanes[entry] * LANE}px"
+          @click=${() => this.choose(one, entry)}>${right - left < READABLE ? "" : one.text}</button>`;
       })}</div>`;
   }
 }

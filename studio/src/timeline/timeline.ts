@@ -512,7 +512,7 @@ export class Timeline extends StudioElement {
       event.preventDefault();
       void this.label(this.renderRoot.querySelector<HTMLInputElement>("#segment-label")!.value);
     };
-    return html`${said ? html`<button id="find-words" title="Find motions with this description: ${said.text}" @click=${() => this.studio.go("search", { words: said.text })}>find these words</button>` : nothing}
+    return html`${said ? html`<button id="find-words" title="Find motions with this description: ${said.text}" @click=${() => this.studio.go("library", { find: said.text })}>find these words</button>` : nothing}
       ${
         said?.kind === "label"
           ? html`<button id="remove-label" title="Remove this label from the segment" @click=${() => void this.label(said.text, true)}>remove label</button>`

@@ -83,6 +83,7 @@ class AppState:
         self._cache: OrderedDict[tuple, Any] = OrderedDict()
         self._computing: dict[tuple, threading.Lock] = {}
         self._lock = threading.Lock()
+        self.describing = threading.Lock()  # held while motions are captioned, which is done once
         self._listeners: list[Listener] = []
         self._stamp: tuple = ()  # of the catalogue, when `_seen` was read
         self._seen: tuple[str, tuple] | None = None  # motions and labels, and saved artifacts

@@ -259,7 +259,18 @@ def _grouping(
     library = state.library
 
     def work(job: Job) -> list[Cluster]:
-        groups = library.clusters(settings, workers=1, progress=job.advance)
+        if settings.names:
+            with state.describing:
+                library.captions.describe(workers=1, progress=job.advance)
+        described = job.done
+
+        def advance(steps: int) -> None:
+            nonlocal described  # steps that are counted again, because captions are stored now
+            again = min(described, steps)
+            described -= again
+            job.advance(steps - again)
+
+        groups = library.clusters(settings, workers=1, progress=advance)
         return [
             replace(cluster, seconds=round(cluster.seconds, 2), spread=round(cluster.spread, 3))
             for cluster in groups
@@ -273,7 +284,7 @@ def _grouping(
         total=settings.steps * len(library),
         key=("clusters", state.motions_key(), chosen, json.dumps(settings.to_json(), default=str)),
         background=background,
-        view="library?show=clusters",
+        view="library?show=groups",
     )
 
 
