@@ -42,7 +42,7 @@ class JobStatus(BaseModel, Generic[Result]):
     state: JobState
     error: str
     result: Result | None
-    view: str  # address in the page that shows the result, such as "library?show=clusters"
+    view: str  # address in the page that shows the result, such as "library?show=groups"
 
 
 class JobStopped(Exception):
