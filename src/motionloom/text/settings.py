@@ -33,8 +33,8 @@ class ClusterSettings(MotionChoice):
     )
     names: bool = setting(
         True,
-        "Name the clusters after captions, and find their rhythms. Without names, the first "
-        "clusters of a large library take a fourth of the time.",
+        "Name the clusters after captions, and find their rhythms, which takes most of the time "
+        "of a first run.",
     )
     workers: int | None = setting(
         None, "Number of processes for captioning motions the first time. [one per core]", least=1
