@@ -180,7 +180,7 @@ def test_prints_its_version():
         (["search"], "Missing argument 'LIB'; see motionloom search --help"),
         (["frobnicate"], "No such command 'frobnicate'; see motionloom --help"),
         (["search", "x", "y", "--wrong"], "No such option: --wrong"),
-        (["cluster", "--workers", "none"], "--workers"),
+        (["cluster", "--workers", "none"], "workers must be a whole number; got 'none'"),
     ],
 )
 def test_a_wrong_command_line_ends_with_one_line(arguments, words, monkeypatch, capsys):

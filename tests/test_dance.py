@@ -192,7 +192,7 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
             lambda steps, song: steps.dance_to(song, follow=[[1, 0, 0], [0, 0, 0]]),
             "must not decrease",
         ),
-        (lambda steps, song: steps.dance_to(song, seconds=0.0), "at least one frame"),
+        (lambda steps, song: steps.dance_to(song, seconds=0.0), "seconds must be greater than 0"),
         (lambda steps, song: steps.player(5.0), "tempo must be 20 to 400"),
         (
             lambda steps, song: steps.player(90).steer(tempo="quick"),

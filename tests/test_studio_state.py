@@ -214,7 +214,7 @@ def test_no_job_is_started_twice(small_library, path, body):
         jobs = client.app.state.studio.jobs
         go = threading.Event()
         for number in range(AT_ONCE):  # so that everything else waits
-            jobs.start(f"busy {number}", lambda job: go.wait(60))
+            jobs.start(f"busy {number}", lambda job: go.wait(LIMIT))
         try:
             first, second = (client.post(f"/api/{path}", json=body) for _ in range(2))
             assert first.status_code == second.status_code == 200, first.text

@@ -22,8 +22,6 @@ from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.files import atomic_write, parse_json, read_regular
 
 FILE = "motionloom.toml"
-# Environment variables that limit the threads of numerical libraries, read when they are imported.
-THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _TRUSTED = "trusted.json"
 _LARGEST = 1 << 20  # maximum size of a settings file, in bytes
 _log = logging.getLogger("motionloom")

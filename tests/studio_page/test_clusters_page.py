@@ -7,6 +7,7 @@ from browser import go, in_address, settled
 from playwright.sync_api import expect
 from studio_takes import StudioServer
 from test_subjects_page import serious_findings
+from waiting import wait_until
 
 import motionloom as ml
 from motionloom import demo
@@ -58,8 +59,8 @@ def test_groups_are_shown_before_their_names_are_known(unlabeled):
     page.locator("#size").select_option("coarser")
     expect(page.locator("#count")).to_contain_text("their names follow")
     expect(groups(page, "kick")).to_have_count(0)
-    while not stopped:
-        page.wait_for_timeout(20)
+    # Events of the page, such as this request, are handled only while a call of it runs.
+    wait_until(lambda: page.evaluate("1") and stopped, "a request for the names")
     stopped[0].continue_()
     expect(page.locator("#count")).not_to_contain_text("their names follow")
 

@@ -21,7 +21,6 @@ from pathlib import Path
 import click
 
 from motionloom.cli.terminal import PlainOutput, did_you_mean, plain_text
-from motionloom.configuration import THREAD_SETTINGS
 from motionloom.errors import MotionloomError
 
 # Job -> (purpose, commands). Each command has a module, optionally with the name of its function if
@@ -132,7 +131,14 @@ class Commands(click.Group):
             return None
         if cmd_name not in self.commands:
             from motionloom.cli.command import command
+            from motionloom.parallel.threads import THREAD_SETTINGS
 
+            # Most of our matrices are small. While other programs are busy, a product of two
+            # threads takes up to a hundred times the processor time of one, because each thread
+            # spins until the other is done. NumPy reads these variables when it is imported. A
+            # number that the user chose is kept.
+            for setting in THREAD_SETTINGS:
+                os.environ.setdefault(setting, "1")
             module, _, function = COMMANDS[cmd_name].partition(":")
             loaded = import_module(f"motionloom.cli.{module}")
             made = command(cmd_name, getattr(loaded, function or cmd_name.replace("-", "_")))
@@ -180,11 +186,6 @@ def main() -> None:
     # third of the processor time of a search. All files are closed by then.
     gc.set_threshold(300_000, 10, 10)
     atexit.register(gc.freeze)
-    # Most of our matrices are small. While other programs are busy, a product of two threads takes
-    # up to a hundred times the processor time of one, because each thread spins until the other is
-    # done. NumPy reads these variables when it is imported. A number that the user chose is kept.
-    for setting in THREAD_SETTINGS:
-        os.environ.setdefault(setting, "1")
     try:
         with redirect_stdout(PlainOutput(sys.stdout)):
             code = app.main(

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from motionloom.errors import MotionloomError
+from motionloom.library.fronts import segment_query
 from motionloom.motion.kinematics.body import body_height, facing
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.studio.messages import BODIES, foot_contacts
@@ -179,7 +180,8 @@ def thumbnails(names: MotionNames, state: State) -> Response:
     for index, name in enumerate(names):
         try:
             library = state.library
-            small = thumbnail(library[name] if name in library else library.clip(name))
+            whole = name in library
+            small = thumbnail(library[name] if whole else segment_query(library, name).clip)
         except MotionloomError as error:
             rows.append({"name": name, "error": str(error)})
             continue
