@@ -318,7 +318,7 @@ def test_takes_of_a_family_are_chosen_from_a_list(page):
     frames = page.evaluate(
         "name => studio.library.motions.find(row => row.name === name).frames", KICK
     )
-    expect(view.locator("#find").first).to_have_value(f"{KICK}:0-{frames}")
+    expect(view.locator("#query")).to_have_value(f"{KICK}:0-{frames}")
     _wait(page, f"{FAMILY}.family")
     members = page.evaluate(f"[...new Set({FAMILY}.family.nodes.map(one => one.motion))]")
     assert set(members) <= {KICK, OTHER}

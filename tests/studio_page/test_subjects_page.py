@@ -133,7 +133,7 @@ def test_the_subject_stays_with_its_timeline_until_a_view_shows_its_own(page):
 
 def test_the_window_title_names_subject_view_and_library(page):
     open_take(page, WALK)
-    assert page.title() == f"{WALK} · Library: Takes · small"
+    assert page.title() == f"{WALK} · Library · small"
     go(page, "crowd")
     assert page.title() == f"{WALK} · Dance: Crowd · small"
 
