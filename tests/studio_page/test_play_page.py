@@ -129,6 +129,7 @@ def test_takes_in_which_nobody_travels_are_refused_with_the_reason(page):
 
 def test_the_coverage_report_opens_in_a_window(page):
     page.locator("loom-play-view #play").click()
+    page.locator("loom-play-view .expert summary").click()
     page.locator("loom-play-view #coverage").click()
     link = page.locator("loom-play-view #report")
     expect(link).to_be_visible()
