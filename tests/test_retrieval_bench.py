@@ -567,6 +567,8 @@ def test_result_files_are_complete(path):
         (lambda kept: kept["sets"]["exercises"].update(score=0.99), "not the mean of its values"),
         (lambda kept: kept["sets"].update(odd={}), "no set 'odd'"),
         (lambda kept: kept["sets"]["exercises"].pop("low"), "is not a result file"),
+        (lambda kept: kept.update(stopped={"exercises": 0}), "stopped after some seconds"),
+        (lambda kept: kept.update(stopped=[3]), "is not a result file"),
     ],
 )
 def test_a_changed_result_file_is_refused(tmp_path, change, message):
@@ -576,6 +578,27 @@ def test_a_changed_result_file_is_refused(tmp_path, change, message):
     path.write_text(json.dumps(kept))
     with pytest.raises(BenchmarkError, match=message):
         results.read_result(path)
+
+
+def test_a_method_that_takes_too_long_is_shown_in_the_table(tmp_path, capsys):
+    path = tmp_path / "slow.json"
+    words = ["--result", str(path), "--method", "slow", "--settings", "all pairs"]
+    assert main(["stopped", "exercises", "600", *words]) == 0
+    kept = results.read_result(path)
+    assert kept["stopped"] == {"exercises": 600.0}
+    assert kept["sets"] == {}
+    row = next(line for line in results.leaderboard([kept]).splitlines() if "slow" in line)
+    assert [cell.strip() for cell in row.split("|")[1:6]] == ["`slow`", "", "", "", "over 600 s"]
+    fast = json.loads((FOLDER / "results" / "chance.json").read_text())["sets"]["exercises"]
+    results.keep(path, {}, {"exercises": fast})
+    kept = results.read_result(path)
+    assert "stopped" not in kept
+    assert kept["settings"] == "all pairs"
+    assert main(["stopped", "exercises", "600", *words]) == 0
+    assert "exercises" not in results.read_result(path)["sets"]
+    for seconds in ("0", "nan", "inf"):
+        assert main(["stopped", "exercises", seconds, *words]) == 2
+    capsys.readouterr()
 
 
 def test_the_leaderboard_agrees_with_the_result_files(tmp_path):

@@ -120,10 +120,10 @@ def films(data: str, rankings: str) -> None:
     rows, place = [], Path(rankings) / "films.csv"
     for query, case in zip(benchmark_set("films").queries, shots, strict=True):
         try:
-            hits = first_takes(library, load(case.film()))
-        except MotionloomError as error:  # nobody in the film: everything ranks the same
+            hits = [each[0].motion for each in first_takes(library, load(case.film()))]
+        except MotionloomError as error:  # nobody in the film
             print(query.name, error)
-            hits = list(library.names)[:1]
+            hits = []
         rows += [(query.name, take) for take in hits]
         _write(place, ("query", "item"), rows)
         print(query.name, f"{time.process_time():.0f} s", flush=True)

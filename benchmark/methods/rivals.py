@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from baselines import FPS, FRAMES, Array, Manifest, by_matrix, by_segments, valleys
 from retrieval_bench.poses import pose_rows, resampled
+from retrieval_bench.rankings import MOST_SEGMENTS
 
 BAND = 0.1
 _LONGEST = 128  # frames
@@ -144,13 +145,16 @@ def aeon_windows(manifest: Manifest) -> dict[str, list]:
 def _apart(segments: list[tuple]) -> list[tuple]:
     """Return segments that overlap no nearer one by more than half of their length."""
     kept: list[tuple] = []
+    places: dict[str, list[tuple[float, float]]] = {}  # of kept segments, by file
     for each in sorted(segments, key=lambda segment: segment[3]):
-        half = 0.5 * (each[2] - each[1])
-        if all(
-            other[0] != each[0] or min(other[2], each[2]) - max(other[1], each[1]) < half
-            for other in kept
-        ):
+        file, start, end = each[:3]
+        others = np.array(places.get(file, ())).reshape(-1, 2)
+        shared = np.minimum(others[:, 1], end) - np.maximum(others[:, 0], start)
+        if (shared < 0.5 * (end - start)).all():
             kept.append(each)
+            places.setdefault(file, []).append((start, end))
+        if len(kept) == MOST_SEGMENTS:  # more do not count
+            break
     return kept
 
 

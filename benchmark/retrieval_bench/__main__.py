@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -68,6 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     each = command("score", _score, "Score a ranking from a CSV file. This needs no data.")
     each.add_argument("set")
     each.add_argument("ranking", type=Path)
+    _add_result(each)
+    each = command("stopped", _stopped, "Note in a result file that a method took too long.")
+    each.add_argument("set")
+    each.add_argument("seconds", type=float, help="processor time that the method was given")
     _add_result(each)
     each = command("page", _page, "Write the leaderboard from result files.")
     each.add_argument("results", type=Path, help="folder of result files")
@@ -147,13 +152,25 @@ def _scored(given: argparse.Namespace, chosen: BenchmarkSet, ranking: Ranking) -
         f"{SECOND[chosen.track]} {scored.second:.4f}, {len(chosen.queries)} queries"
     )
     if given.result is not None:
-        about = {
-            name: value
-            for name in ("method", "by", "url", "version", "settings")
-            if (value := getattr(given, f"about_{name}")) is not None
-        }
-        keep(given.result, about, {chosen.name: result_of(chosen, scored)})
+        keep(given.result, _about(given), {chosen.name: result_of(chosen, scored)})
     return 0
+
+
+def _stopped(given: argparse.Namespace) -> int:
+    chosen = benchmark_set(given.set)
+    if given.result is None or not 0.0 < given.seconds < math.inf:
+        raise BenchmarkError("stopped requires --result FILE and a number of seconds above 0")
+    keep(given.result, _about(given), {}, {chosen.name: given.seconds})
+    print(f"{chosen.name}: stopped after {given.seconds:.0f} s")
+    return 0
+
+
+def _about(given: argparse.Namespace) -> dict[str, str]:
+    return {
+        name: value
+        for name in ("method", "by", "url", "version", "settings")
+        if (value := getattr(given, f"about_{name}")) is not None
+    }
 
 
 def _page(given: argparse.Namespace) -> int:

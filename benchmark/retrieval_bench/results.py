@@ -37,15 +37,37 @@ def result_of(given: BenchmarkSet, score: SetScore) -> dict[str, Any]:
     }
 
 
-def keep(path: Path, about: Mapping[str, str], sets: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write or complete a result file; sets that it already has are replaced."""
+def keep(
+    path: Path,
+    about: Mapping[str, str],
+    sets: Mapping[str, Mapping[str, Any]],
+    stopped: Mapping[str, float] | None = None,
+) -> None:
+    """Write or complete a result file; sets that it already has are replaced.
+
+    Parameters
+    ----------
+    path : Path
+    about : mapping of str to str
+        Name, author, address, version and settings of the method; others are kept.
+    sets : mapping
+        Results by set, as from `result_of`.
+    stopped : mapping of str to float, optional
+        Sets that the method did not finish, and the seconds of processor time that it was given.
+    """
     kept: dict[str, Any] = read_result(path) if path.exists() else {"sets": {}}
+    late = {**kept.get("stopped", {}), **(stopped or {})}
     kept = {**{key: kept.get(key, "") for key in _ABOUT}, **about, "sets": kept["sets"]}
+    for name in stopped or ():
+        kept["sets"].pop(name, None)
     kept["sets"].update(sets)
+    late = {name: seconds for name, seconds in late.items() if name not in kept["sets"]}
     lines = [f" {json.dumps(key)}: {json.dumps(kept[key])}" for key in _ABOUT]
+    lines += [f' "stopped": {json.dumps(late)}'] if late else []
     each = ",\n".join(f"  {json.dumps(n)}: {json.dumps(s)}" for n, s in kept["sets"].items())
     scratch = path.with_name(f".{path.name}.writing")
-    text = "{\n" + ",\n".join([*lines, ' "sets": {\n' + each + "\n }"]) + "\n}\n"
+    scored = ' "sets": {\n' + each + "\n }" if each else ' "sets": {}'
+    text = "{\n" + ",\n".join([*lines, scored]) + "\n}\n"
     scratch.write_text(text, encoding="utf-8")
     scratch.replace(path)
 
@@ -72,6 +94,10 @@ def read_result(path: Path) -> dict[str, Any]:
                 raise BenchmarkError(f"{path}: the score of {name} is not the mean of its values")
             for key in ("low", "high", SECOND[given.track]):
                 float(each[key])
+        for name, seconds in kept.get("stopped", {}).items():
+            benchmark_set(name)
+            if not 0.0 < float(seconds) < math.inf:
+                raise BenchmarkError(f"{path}: {name} must be stopped after some seconds")
     except BenchmarkError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -87,7 +113,11 @@ def leaderboard(results: Iterable[Mapping[str, Any]]) -> str:
     parts = []
     for track in TRACKS:
         sets = [name for name, each in about.items() if each["track"] == track]
-        rows = [each for each in kept if any(name in each["sets"] for name in sets)]
+        rows = [
+            each
+            for each in kept
+            if any(name in each["sets"] or name in each.get("stopped", {}) for name in sets)
+        ]
         if rows:
             parts.append(f"### {_TITLES[track]}\n\n" + "\n".join(_table(track, sets, rows)))
     notes = [f"- {_shown(each)}: {each['settings']}" for each in kept if each["settings"]]
@@ -113,7 +143,9 @@ def _table(track: str, sets: Sequence[str], rows: Sequence[Mapping[str, Any]]) -
     ranked = sorted(rows, key=lambda row: (-mean(row), row["method"]))
     for row in ranked:
         cells = [
-            _cell(track, row["sets"].get(name), best[name], _leader(rows, name, best[name]))
+            f"over {row['stopped'][name]:.0f} s"
+            if name in row.get("stopped", {})
+            else _cell(track, row["sets"].get(name), best[name], _leader(rows, name, best[name]))
             for name in sets
         ]
         end = (f" {mean(row):.3f} |" if mean(row) >= 0.0 else " |") if several else ""
