@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from fractions import Fraction
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from retrieval_bench import agreement, data, poses, rankings, results, scores, sets
-from retrieval_bench.__main__ import main
+from retrieval_bench.__main__ import _parser, main
 from retrieval_bench.scores import Result
 from retrieval_bench.sets import BenchmarkSet, Place, Query
 from retrieval_bench.tables import BenchmarkError, read_bytes
@@ -503,6 +504,18 @@ def test_the_example_of_the_readme_is_a_method_of_at_most_ten_lines(tmp_path):
     assert scores.score(given, listed).score == 1.0
 
 
+def test_the_readme_counts_its_sets_and_its_commands_exist():
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    every = [sets.benchmark_set(name) for name in sets.set_table()]
+    count = sum(len(each.queries) for each in every)
+    assert f"{len(every)} sets of public motion capture, with {count:,} queries" in text
+    commands = re.findall(r"python -m retrieval_bench ([^`\n]+)", text)
+    assert len(commands) > 6
+    for line in commands:
+        words = shlex.split(re.sub(r"\bSECONDS\b", "600", line))
+        assert callable(_parser().parse_args(words).run)
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_need_numpy_only(module):
     tree = ast.parse((FOLDER / "retrieval_bench" / f"{module}.py").read_text(encoding="utf-8"))
@@ -550,6 +563,83 @@ def test_errors_of_commands_are_one_line(tmp_path, capsys):
     assert err[0].startswith("error: there is no set 'odd'")
     assert err[1].endswith("none.csv does not exist")
     assert err[-1] == "... and 25 more"
+
+
+METHODS = """
+def nothing(m): return None
+def failing(m): raise KeyError("no pose")
+def number(m): return {q["name"]: 3 for q in m["queries"]}
+def text(m): return {q["name"]: "walk" for q in m["queries"]}
+def numbers(m): return {q["name"]: [1, 2] for q in m["queries"]}
+def far(m): return {q["name"]: [("b", float("nan"))] for q in m["queries"]}
+constant = 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("odd.py:nothing", "must return a mapping"),
+        ("odd.py:failing", "failed in .*odd.py:3: KeyError: 'no pose'"),
+        ("odd.py:number", "results of 'a' must be a list"),
+        ("odd.py:text", "results of 'a' must be a list"),
+        ("odd.py:numbers", "expected a name, with or without a distance; got 1"),
+        ("odd.py:far", "expected a finite number, got nan"),
+        ("odd.py:constant", "is not a function"),
+        ("odd.py:missing", "cannot be imported"),
+        ("missing.py:odd", "cannot be imported"),
+        ("broken.py:odd", "cannot be imported: invalid syntax"),
+        ("no-such-command", "cannot be run"),
+        ("odd 'quote", "cannot be run: No closing quotation"),
+        (f"{sys.executable} -c 'print(3)'", r"wrote no ranking \(exit code 0\): 3"),
+    ],
+)
+def test_a_wrong_method_is_one_line(tmp_path, monkeypatch, method, message):
+    (tmp_path / "odd.py").write_text(METHODS)
+    (tmp_path / "broken.py").write_text("def odd(:\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "odd", raising=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(BenchmarkError, match=message) as caught:
+        rankings.ranking_by(method, clip_set(["x", "x", "y", "y"]), tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_words_of_commands_are_one_line(tmp_path, capsys):
+    given = sets.benchmark_set("exercises")
+    path = tmp_path / "ranking.csv"
+    ranked = {query.name: list(query.items) for query in given.queries}
+    rankings.write_ranking(given, rankings.checked(given, ranked, "any"), path)
+    score = ["score", "exercises", str(path), "--result"]
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text("[]")
+    for words, message in (
+        ([*score, str(tmp_path / "none" / "r.json")], "none' of --result does not exist"),
+        ([*score, str(wrong)], "is not a result file of this benchmark"),
+        (["page", str(tmp_path / "none"), str(PAGE)], "contains no result files"),
+        (["prepare", str(tmp_path), "cmo=."], "source: cmu, bandai, kaykit, ase, kit"),
+        (["prepare", str(tmp_path), f"cmu={tmp_path}/none"], "none' of the source 'cmu' does not"),
+        (["run", "exercises", "m:f", str(tmp_path)], "missing (34 more files are wrong)"),
+    ):
+        assert main(words) == 2
+        out, err = capsys.readouterr()
+        assert message in err
+        assert err.count("\n") == 1
+        assert not out  # nothing is scored in vain
+
+
+def test_a_method_is_not_run_on_changed_data(tmp_path, capsys):
+    for name in sets.benchmark_set("exercises").files:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(walker(20), encoding="utf-8")
+    assert main(["run", "exercises", "m:f", str(tmp_path)]) == 2
+    assert "the contents differ from the manifest" in capsys.readouterr().err
+
+
+def test_files_of_sources_that_are_not_given_are_skipped(tmp_path, capsys):
+    assert main(["prepare", str(tmp_path / "data"), f"kit={tmp_path}"]) == 1
+    assert capsys.readouterr().err == "391 of 391 sentences are not in the KIT archive\n"
 
 
 @pytest.mark.parametrize("path", sorted((FOLDER / "results").glob("*.json")), ids=lambda p: p.stem)

@@ -23,7 +23,7 @@ from retrieval_bench.results import (
 )
 from retrieval_bench.scores import SECOND, Ranking, score
 from retrieval_bench.sentences import find_sentences
-from retrieval_bench.sets import BenchmarkSet, benchmark_set, set_table
+from retrieval_bench.sets import BenchmarkSet, benchmark_set, set_table, source_names
 from retrieval_bench.tables import BenchmarkError
 
 Command = Callable[[argparse.Namespace], int]
@@ -94,10 +94,15 @@ def _sets(given: argparse.Namespace) -> int:
 
 
 def _prepare(given: argparse.Namespace) -> int:
-    pairs = [word.partition("=") for word in given.sources]
-    if any(not folder or not Path(folder).is_dir() for _, _, folder in pairs):
-        raise BenchmarkError("sources must be written as NAME=FOLDER, with existing folders")
-    sources = {name: Path(folder) for name, _, folder in pairs}
+    sources = {}
+    for word in given.sources:
+        name, equals, folder = word.partition("=")
+        if not equals or name not in source_names():
+            known = ", ".join(source_names())
+            raise BenchmarkError(f"{word!r} is not NAME=FOLDER with a source: {known}")
+        if not Path(folder).is_dir():
+            raise BenchmarkError(f"the folder {folder!r} of the source {name!r} does not exist")
+        sources[name] = Path(folder)
     wrong = []
     if "kit" in sources:
         count, asked = find_sentences(given.data, sources.pop("kit"))
@@ -132,6 +137,12 @@ def _manifest(given: argparse.Namespace) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     chosen = benchmark_set(given.set)
+    _check_result(given)
+    files = data_files()
+    wrong = verify(given.data, [files[name] for name in chosen.files])
+    if wrong:
+        more = f" ({len(wrong) - 1} more files are wrong)" if len(wrong) > 1 else ""
+        raise BenchmarkError(f"{wrong[0]}{more}; see the command 'prepare'")
     begun = time.process_time()
     ranking = ranking_by(given.method, chosen, given.data)
     print(f"{time.process_time() - begun:.1f} s of processor time in this process")
@@ -142,6 +153,7 @@ def _run(given: argparse.Namespace) -> int:
 
 def _score(given: argparse.Namespace) -> int:
     chosen = benchmark_set(given.set)
+    _check_result(given)
     return _scored(given, chosen, read_ranking(chosen, given.ranking))
 
 
@@ -158,11 +170,21 @@ def _scored(given: argparse.Namespace, chosen: BenchmarkSet, ranking: Ranking) -
 
 def _stopped(given: argparse.Namespace) -> int:
     chosen = benchmark_set(given.set)
+    _check_result(given)
     if given.result is None or not 0.0 < given.seconds < math.inf:
         raise BenchmarkError("stopped requires --result FILE and a number of seconds above 0")
     keep(given.result, _about(given), {}, {chosen.name: given.seconds})
     print(f"{chosen.name}: stopped after {given.seconds:.0f} s")
     return 0
+
+
+def _check_result(given: argparse.Namespace) -> None:
+    """Raise before the work if its result could not be kept."""
+    path = given.result
+    if path is not None and not path.parent.is_dir():
+        raise BenchmarkError(f"the folder {str(path.parent)!r} of --result does not exist")
+    if path is not None and path.exists():
+        read_result(path)
 
 
 def _about(given: argparse.Namespace) -> dict[str, str]:
@@ -175,6 +197,8 @@ def _about(given: argparse.Namespace) -> dict[str, str]:
 
 def _page(given: argparse.Namespace) -> int:
     files = sorted(given.results.glob("*.json"))
+    if not files:
+        raise BenchmarkError(f"{given.results} contains no result files")
     kept = [read_result(path) for path in files]
     tables = {
         "shaped": shaped_table(), "leaderboard": leaderboard(kept), "agreement": agreement_table(),

@@ -85,7 +85,7 @@ def prepare(data: Path, sources: Mapping[str, Path], files: Iterable[DataFile]) 
     data : Path
     sources : mapping of str to Path
         Folder of each public source that is available, by the first part of `made_from`. Files of
-        other sources are skipped.
+        other sources are skipped, and also files that are made from them.
     files : iterable of DataFile
         Files that do not depend on other files are made first.
     """
@@ -95,6 +95,9 @@ def prepare(data: Path, sources: Mapping[str, Path], files: Iterable[DataFile]) 
         names = {PurePosixPath(name).parts[0] for name in each.made_from} - {"made"}
         if not names <= set(sources):
             continue
+        parts = [inside(data, name[5:]) for name in each.made_from if name.startswith("made/")]
+        if not all(part.exists() for part in parts):
+            continue  # their source was not given, or a message names them
         try:
             content = _made(each, data, sources)
         except (ValueError, OverflowError) as error:  # also numbers that are none

@@ -22,7 +22,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def ranking_by(method: str, given: BenchmarkSet, data: Path) -> Ranking:
     """Return the checked ranking of a set by ``MODULE:FUNCTION``, ``FILE.py:NAME`` or a command."""
     manifest = given.manifest(data)
     if re.fullmatch(_FUNCTION, method):
-        return checked(given, _function(method)(manifest), method)
+        return checked(given, _called(method, manifest), method)
     with tempfile.TemporaryDirectory() as scratch:
         asked, answer = Path(scratch) / "manifest.json", Path(scratch) / "ranking.csv"
         asked.write_text(json.dumps(manifest), encoding="utf-8")
@@ -49,7 +50,7 @@ def ranking_by(method: str, given: BenchmarkSet, data: Path) -> Ranking:
                 [*shlex.split(method), str(asked), str(answer)],
                 capture_output=True, text=True, check=False,
             )  # fmt: skip
-        except OSError as error:
+        except (OSError, ValueError) as error:  # such as a quote that is not closed
             raise BenchmarkError(f"the method {method!r} cannot be run: {error}") from None
         if done.returncode or not answer.is_file():
             lines = (done.stderr or done.stdout).strip().splitlines() or ["it printed nothing"]
@@ -95,6 +96,8 @@ def checked(given: BenchmarkSet, ranking: Any, source: str) -> Ranking:
     out: dict[str, Sequence[Result]] = {}
     for query in given.queries:
         listed = ranking.get(query.name, () if given.track in _MAY_BE_EMPTY else None)
+        if listed is not None and (isinstance(listed, str) or not isinstance(listed, Collection)):
+            raise BenchmarkError(f"{source}: results of {query.name!r} must be a list")
         if listed is None or not (given.track in _MAY_BE_EMPTY or len(listed)):
             raise BenchmarkError(f"{source}: no results for the query {query.name!r}")
         where = f"{source}: results of {query.name!r}"
@@ -128,7 +131,7 @@ def write_ranking(given: BenchmarkSet, ranking: Ranking, path: Path) -> None:
 
 
 def _result(track: str, given: Any, place: int, where: str) -> Result:
-    parts = (given,) if isinstance(given, str) else tuple(given)
+    parts = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     least = 3 if track == "segments" else 1
     if len(parts) not in (least, least + 1) or not isinstance(parts[0], str):
         shape = "(file, start, end)" if track == "segments" else "a name"
@@ -152,6 +155,23 @@ def _number(given: Any, where: str) -> float:
     return number
 
 
+def _called(method: str, manifest: Mapping[str, Any]) -> Any:
+    """Return the ranking of a function; where it failed is part of the error."""
+    function = _function(method)
+    if not callable(function):
+        raise BenchmarkError(f"the method {method!r} is not a function")
+    try:
+        return function(manifest)
+    except BenchmarkError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise BenchmarkError(
+            f"the method {method!r} failed in {last.filename}:{last.lineno}: {reason}"
+        ) from error
+
+
 def _function(method: str) -> Any:
     module, _, name = method.rpartition(":")
     if module.endswith(".py"):
@@ -161,5 +181,5 @@ def _function(method: str) -> Any:
         sys.path.insert(0, "")  # a module in the current folder, as with python -m
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, SyntaxError) as error:
         raise BenchmarkError(f"the method {method!r} cannot be imported: {error}") from None

@@ -101,7 +101,8 @@ def read_result(path: Path) -> dict[str, Any]:
     except BenchmarkError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BenchmarkError(f"{path} is not a result file: {error!r}") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise BenchmarkError(f"{path} is not a result file of this benchmark ({reason})") from None
     result: dict[str, Any] = kept
     return result
 

@@ -92,6 +92,12 @@ def set_table(folder: Path = MANIFESTS) -> dict[str, dict[str, Any]]:
     return sets
 
 
+def source_names(folder: Path = MANIFESTS) -> list[str]:
+    """Return the names of the public sources that are given as a folder."""
+    sources = json.loads(read_bytes(folder / "sets.json"))["sources"]
+    return [name for name, each in sources.items() if each["folder"]]
+
+
 def benchmark_set(name: str, folder: Path = MANIFESTS) -> BenchmarkSet:
     """Return a set by name.
 
