@@ -174,8 +174,8 @@ export class LibraryView extends View {
   private change(changes: Partial<LibraryState>, replace = false): void {
     const state = { ...this.state, ...changes };
     this.touched = true;
+    this.state = state; // at once: another change may come before the address is read again
     if (replace) {
-      this.state = state;
       this.studio.replaceQuery(queryOf(state));
       this.follow();
     } else this.studio.go(this.viewPath, queryOf(state));

@@ -42,6 +42,13 @@ export abstract class StudioElement extends LitElement {
     this.endings.push(() => target.removeEventListener(name, handler, options));
   }
 
+  /** Call a function now and when the size of an element changes. */
+  protected watchSize(element: Element, call: () => void): void {
+    const sizes = new ResizeObserver(call);
+    sizes.observe(element);
+    this.endings.push(() => sizes.disconnect());
+  }
+
   /** The menus of this part, `<details class="menu">`, close on a click elsewhere and on Esc. */
   protected closeMenusOutside(): void {
     this.listen(window, "pointerdown", (event) => {

@@ -210,6 +210,11 @@ export class SubjectBar extends StudioElement {
       <div class="entries">${entries.map(([name, act]) => html`<button @click=${act}>${name}</button>`)}</div></details>`;
   }
 
+  protected firstUpdated(): void {
+    const gap = 8; // pixels between the bar and the bottom of the stage
+    this.watchSize(this, () => this.studio.stage.cover("below", this.offsetHeight && this.offsetHeight + gap));
+  }
+
   render() {
     const { subject } = this.studio;
     if (!subject) return nothing;

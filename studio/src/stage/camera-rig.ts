@@ -20,6 +20,8 @@ export class CameraRig {
   touched = false;
   /** True if each character has a separate view; then the distance between characters does not matter. */
   alone = false;
+  /** Parts of the picture's height that tools cover above and below; figures are framed between them. */
+  private covered = [0, 0];
   private readonly around = new THREE.Vector3();
   private heading: number | null = null; // of the characters, when the camera last turned with them
   private readonly middle = new THREE.Vector3();
@@ -34,6 +36,13 @@ export class CameraRig {
     this.camera.position.copy(HOME).multiplyScalar(4.6).add(this.controls.target);
     this.controls.addEventListener("start", () => (this.touched = true));
     this.controls.update();
+  }
+
+  /** Set the shape of the picture, and which parts of its height tools cover above and below. */
+  shape(aspect: number, above = 0, below = 0): void {
+    this.covered = [above, below];
+    // The middle of the picture is moved to the middle of the free part.
+    this.camera.setViewOffset(aspect, 1, 0, (below - above) / 2, aspect, 1);
   }
 
   get distance(): number {
@@ -145,7 +154,8 @@ export class CameraRig {
 
   private look(direction: THREE.Vector3, reach: number): void {
     const half = (this.camera.fov / 2) * (Math.PI / 180);
-    const narrow = Math.min(half, Math.atan(Math.tan(half) * this.camera.aspect));
+    const high = Math.atan(Math.tan(half) * (1 - this.covered[0] - this.covered[1]));
+    const narrow = Math.min(high, Math.atan(Math.tan(half) * this.camera.aspect));
     this.controls.target.copy(this.middle);
     this.camera.position.copy(this.middle).addScaledVector(direction, (reach / Math.sin(narrow)) * 1.12);
     this.controls.update();

@@ -186,6 +186,13 @@ export class StageBar extends StudioElement {
       <button @click=${() => this.studio.showHelp(false)}>Close</button></div>`;
   }
 
+  protected firstUpdated(): void {
+    const tools = this.renderRoot.querySelector(".tools")!;
+    this.watchSize(tools, () =>
+      this.stage.cover("above", tools.getBoundingClientRect().bottom - this.getBoundingClientRect().top),
+    );
+  }
+
   render() {
     const { stage } = this;
     const empty = !stage.characters.length;

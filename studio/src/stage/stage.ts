@@ -71,6 +71,7 @@ export { Character, type CharacterSpec } from "./character";
 // The first is neutral: orange means that something is selected.
 const COLORS = [0xa3abb8, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
 const CROWD = 8; // number of characters from which figures have less detail
+const MOST = 0.2; // of the stage's height that tools may cover before figures are drawn behind them
 const GHOSTS = 3; // before and after the current pose
 const IDLE = 200; // milliseconds between draws while nothing moves
 
@@ -102,6 +103,7 @@ export class Stage extends EventTarget {
   private readonly paneCamera = new THREE.PerspectiveCamera();
   /** The parts of the canvas that show the stage; one without a split. */
   panes: Pane[] = panesOf("one", [], 1);
+  private readonly covered = [0, 0]; // pixels above and below
   private fresh = false; // another subject, not framed yet
   private unseen = false; // streamed motion without a first frame yet
 
@@ -270,11 +272,19 @@ export class Stage extends EventTarget {
     const before = this.camera.aspect;
     this.panes = panesOf(this.display.split, titles, (width || 1) / (height || 1));
     const [first] = this.panes;
-    this.camera.aspect = ((width || 1) * first.width) / ((height || 1) * first.height);
-    this.camera.updateProjectionMatrix();
+    const [above, below] = this.panes.length > 1 ? [0, 0] : this.covered.map((part) => Math.min(part / (height || 1), MOST));
+    this.rig.shape(((width || 1) * first.width) / ((height || 1) * first.height), above, below);
     this.rig.alone = first.character !== null;
     const other = this.camera.aspect !== before || this.rig.alone !== alone;
     if (!this.rig.touched && other) this.rig.frame(this.characters);
+  }
+
+  /** Note how many pixels of the stage the tools cover above or below, where no part of a figure should be. */
+  cover(part: "above" | "below", pixels: number): void {
+    const place = part === "above" ? 0 : 1;
+    if (this.covered[place] === pixels) return;
+    this.covered[place] = pixels;
+    this.resize();
   }
 
   /** A pane in CSS pixels of the canvas. */
