@@ -25,7 +25,7 @@ def test_a_ballroom_and_a_march_are_on_the_stage(page):
     go(page, "crowd", kind="ballroom", couples=4, **{"floor.room": "8,7"}, seconds=5, seed=2)
     page.wait_for_function(MADE, arg=8)
     expect(view.locator("#figures")).to_contain_text("smallest distance between couples")
-    expect(view.locator("loom-code")).to_contain_text("motionloom ballroom --couples 4 --room 8x7")
+    expect(view.locator("loom-code")).to_contain_text("--couples 4 --room 8x7")
     page.evaluate("studio.stage.freeze(2)")
     seen = np.mean([drawn_joints(page, number).mean() for number in (0, 3, 7)])
     assert seen > 0.5  # some stand behind others
