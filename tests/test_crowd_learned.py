@@ -212,3 +212,24 @@ def test_the_graph_is_chosen_by_name(kind, nodes):
     assert len(CrowdPlan(kind, {}).choreography().graph) == nodes[0]
     with pytest.raises(InvalidInput, match="graph must be one of learned, built-in; got 'own'"):
         CrowdPlan(kind, {"graph": "own"})
+
+
+@pytest.mark.parametrize("kind", ["ballroom", "march"])
+def test_a_generated_tune_has_the_usual_tempo_of_its_crowd(kind):
+    """A tune at the tempo of a waltz would be too slow for soldiers."""
+    plan = CrowdPlan(kind, {"music": "tune", "seconds": 3.0})
+    steps = plan.choreography()
+    music = plan.fitted(steps).loaded_music(steps.meter)
+    assert music.bpm == pytest.approx(CrowdPlan(kind, {}).settings.tempo)
+
+
+def test_built_in_takes_also_avoid_rough_transitions():
+    """Steering makes some seams rougher; with a limit, the crowd is played again without them."""
+    worst = []
+    for limit in (None, 1.5):
+        given = {"couples": 20, "seconds": 8.0, "seed": 1, "max_seam": limit}
+        plan = CrowdPlan("ballroom", given)
+        made = plan.run(plan.choreography())
+        worst.append(max(motion.quality.seam_acceleration_ratio for motion in made.scene.motions))
+    assert worst[1] <= 1.5
+    assert worst[1] < worst[0]

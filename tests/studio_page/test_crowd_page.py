@@ -36,6 +36,7 @@ def test_a_ballroom_and_a_march_are_on_the_stage(page):
     page.wait_for_function(MADE, arg=10)
     in_address(page, "couples=5")
     # A crowd that does not fit is refused, and the last one stays.
+    page.expected.append("api/crowds")
     go(page, "crowd", kind="ballroom", couples=30, **{"floor.room": "5,5"}, seconds=5)
     expect(page.locator("loom-app [role=alert]")).to_contain_text("do not fit into the room")
     view.locator("#march").click()

@@ -123,15 +123,14 @@ def test_the_live_dance_follows_the_pointer_and_the_slider(windows, studio_addre
 
 @pytest.mark.parametrize("awaited", ["**/api/dance/performances", "**/api/dance/music/*/sound"])
 def test_a_dance_that_is_no_longer_wanted_stays_away(windows, studio_address, awaited):
-    page, delayed = windows(studio_address), []
+    page, delayed, ended = windows(studio_address), [], []
+    for event in ("requestfinished", "requestfailed"):  # the page gives it up, or drops its answer
+        page.on(event, lambda request: ended.append(request))
     page.route(awaited, lambda route: delayed.append(route))
     with page.expect_request(awaited):
         go(page, "dance", wait=False, label="dance_groove", music="tune", seed="2")
     wait_until(lambda: page.evaluate("1") and delayed, "the request is held")
     open_take(page, "walk_p0", wait=False)  # before the answer comes
-    ended = []  # the page may have given the request up by now
-    for event in ("requestfinished", "requestfailed"):
-        page.on(event, lambda request: ended.append(request))
     delayed[0].continue_()
     wait_until(lambda: page.evaluate("1") and delayed[0].request in ended, "the request has ended")
     settled(page)

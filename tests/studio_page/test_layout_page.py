@@ -185,8 +185,9 @@ def test_each_of_two_takes_is_shown_by_itself(page):
     page.evaluate("() => studio.stage.set({ follow: false })")  # the camera stays where it is
     both = stage_pixels(page).astype(int)
     half = both.shape[1] // 2
+    hide = """([one, seen]) => {
+        studio.stage.characters[one].visible = seen; studio.stage.draw(); }"""
     for character, (here, there) in enumerate([("left", "right"), ("right", "left")]):
-        hide = "([one, seen]) => { studio.stage.characters[one].visible = seen; studio.stage.draw(); }"
         page.evaluate(hide, [character, False])
         gone = np.abs(stage_pixels(page) - both).sum(axis=-1) > 30
         page.evaluate(hide, [character, True])

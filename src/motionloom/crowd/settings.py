@@ -148,7 +148,7 @@ class CrowdMovements(Settings):
 class CrowdSettings(Settings):
     """Settings shared by all crowds."""
 
-    STEADY_TEMPO: ClassVar[float] = DEFAULT_TEMPO  # tempo without music, in beats per minute
+    STEADY_TEMPO: ClassVar[float] = DEFAULT_TEMPO  # usual tempo, in beats per minute
 
     music: str | None = setting(
         None, f"MIDI or audio file, or {TUNE} for a generated tune.", metavar="FILE"
@@ -206,8 +206,7 @@ class CrowdSettings(Settings):
     @property
     def tempo(self) -> float:
         """Beats per minute of a generated tune or a steady beat."""
-        usual = self.STEADY_TEMPO if self.music is None else DEFAULT_TEMPO
-        return float(self.tempo_bpm or usual)
+        return float(self.tempo_bpm or self.STEADY_TEMPO)
 
     @property
     def has_takes(self) -> bool:

@@ -93,7 +93,8 @@ class CrowdPlan:
             from motionloom.crowd.built_in import march_steps, waltz_steps
 
             steps = waltz_steps if self.kind == "ballroom" else march_steps
-            return steps(settings.fps, **graph)
+            made = steps(settings.fps, **graph)
+            return made.with_smooth_transitions(movements.max_seam)
         takes = self.takes() if takes is None else takes
         graph["max_seam"] = movements.max_seam
         if self.kind == "ballroom":

@@ -272,7 +272,8 @@ export class Stage extends EventTarget {
     const before = this.camera.aspect;
     this.panes = panesOf(this.display.split, titles, (width || 1) / (height || 1));
     const [first] = this.panes;
-    const [above, below] = this.panes.length > 1 ? [0, 0] : this.covered.map((part) => Math.min(part / (height || 1), MOST));
+    const [above, below] =
+      this.panes.length > 1 ? [0, 0] : this.covered.map((part) => Math.min(part / (height || 1), MOST));
     this.rig.shape(((width || 1) * first.width) / ((height || 1) * first.height), above, below);
     this.rig.alone = first.character !== null;
     const other = this.camera.aspect !== before || this.rig.alone !== alone;
