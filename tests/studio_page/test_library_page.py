@@ -135,6 +135,10 @@ def test_files_are_imported_and_failures_are_reported(own_server, windows, tmp_p
     )
     expect(page.locator("loom-import-panel")).to_contain_text("1 added, 1 failed")
     expect(page.locator("loom-import-panel")).to_contain_text("broken.bvh")
+    # The report stays until it is closed, so it must not cover the tools of the timeline.
+    report = page.locator("loom-import-panel .panel").bounding_box()
+    timeline = page.locator("loom-timeline").bounding_box()
+    assert report["y"] + report["height"] <= timeline["y"]
     page.wait_for_function("() => studio.take === 'hop_new'")
     expect(page.locator("#count")).to_contain_text("35 takes")
     shown = page.evaluate("() => { studio.stage.freeze(0.3); return [...studio.lead.points]; }")

@@ -25,7 +25,8 @@ DROP = """([name, data]) => {
     const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
     const given = new DataTransfer();
     given.items.add(new File([bytes], name));
-    document.querySelector("loom-app").renderRoot.querySelector("loom-show-view").dispatchEvent(
+    const app = document.querySelector("loom-app").renderRoot;
+    (app.querySelector("loom-show-view") ?? app.querySelector("main")).dispatchEvent(
         new DragEvent("drop", { dataTransfer: given, bubbles: true, composed: true })); }"""
 
 
@@ -146,9 +147,10 @@ def test_an_action_in_front_of_the_camera_is_found(opened, address):
     assert not page.problems
 
 
-def test_a_dropped_film_is_found(opened, films):
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_dropped_film_is_found(opened, films, elsewhere):
     page = opened(camera=False)
-    view = to_view(page)
+    view = page.locator("loom-show-view") if elsewhere else to_view(page)
     dropped(page, films / "kick.webm")
     expect(view.locator("li").first).to_have_attribute("data-motion", "kick_front_mid_right")
     assert not page.problems

@@ -258,6 +258,13 @@ def test_every_view_fits_a_phone_and_a_zoomed_window(page, view):
             assert all(right - left > 0.9 * width for left, right in parts), (view, parts)
 
 
+@pytest.mark.parametrize("view", ["walk", "dance", "play", "script"])
+def test_the_content_of_a_view_is_on_the_first_screen_of_a_phone(windows, studio_address, view):
+    page = windows(f"{studio_address}#/{view}", width=390, height=844)
+    panel = page.locator("loom-app aside").bounding_box()
+    assert panel["y"] < 0.2 * 844  # not below an empty stage and a timeline without frames
+
+
 def test_takes_stay_in_reach_in_a_zoomed_window(page):
     page.set_viewport_size({"width": 720, "height": 450})
     open_take(page, WALK)

@@ -21,6 +21,7 @@ type State =
 const PARALLEL = 4; // parallel uploads
 const REPORT = 8000; // milliseconds for which an import without failures is reported
 const CHARACTER = /\.(glb|xml|urdf)$/i; // dropped on the stage, it becomes the character for takes
+const FILM = /\.(mp4|mov|webm|mkv|avi|m4v)$/i;
 const SONG = /\.(midi?|kar|wav|mp3|ogg|flac)$/i;
 
 @customElement("loom-import-panel")
@@ -84,6 +85,8 @@ export class ImportPanel extends StudioElement {
       const files = entries.length
         ? (await Promise.all(entries.map((entry) => walk(entry, "")))).flat()
         : plain.map((file) => ({ path: file.name, file }));
+      const film = this.studio.library.name ? files.find(({ path }) => FILM.test(path)) : undefined;
+      if (film && files.length === 1) return this.studio.searchFilm(film.file);
       const songs = files.filter(({ path }) => SONG.test(path));
       const folder = entries.some((entry) => entry.isDirectory);
       if (songs.length && !folder) {
@@ -203,7 +206,7 @@ export class ImportPanel extends StudioElement {
   render() {
     return html`<input id="files" type="file" multiple hidden aria-label="Files to import" @change=${this.chosen} />
       <input id="folder" type="file" webkitdirectory hidden aria-label="Folder to import" @change=${this.chosen} />
-      ${this.over ? html`<div class="veil">${this.studio.library.name && this.studio.route.view !== "start" ? `Drop takes to import them into ${this.studio.library.name}` : "Drop takes or a folder to make a library of them"}, a song to dance to,<br>or a GLB file on the stage to use it as the character</div>` : nothing}
+      ${this.over ? html`<div class="veil">${this.studio.library.name && this.studio.route.view !== "start" ? `Drop takes to import them into ${this.studio.library.name}` : "Drop takes or a folder to make a library of them"}, a song to dance to,<br>a film to search for its action, or a GLB file on the stage to use it as the character</div>` : nothing}
       ${this.state ? html`<div class="panel" role="status">${this.panel(this.state)}</div>` : nothing}`;
   }
 }

@@ -48,8 +48,9 @@ export interface PageState {
   /** Whether the tour is shown. */
   tour: boolean;
   connection: "connecting" | "connected" | "lost";
-  /** A song that was dropped on the page, until the dance view takes it. */
+  /** A song or film that was dropped on the page, until the view that it opens takes it. */
   song: File | null;
+  film: File | null;
   /** Numbers that grow when something on the server may have changed: frames of takes, saved artifacts, jobs, and
    * everything, after the connection was lost. */
   frames: number;
@@ -128,6 +129,7 @@ export class Studio extends Store<PageState> {
       tour: false,
       connection: "connecting",
       song: null,
+      film: null,
       frames: 0,
       artifacts: 0,
       jobs: 0,
@@ -299,6 +301,12 @@ export class Studio extends Store<PageState> {
   danceTo(song: File): void {
     this.set({ song });
     this.go("dance", this.route.view === "dance" ? this.route.query : (this.visited.get("dance")?.query ?? {}));
+  }
+
+  /** Search for the action in a film that was dropped anywhere on the page. */
+  searchFilm(film: File): void {
+    this.set({ film });
+    this.go("show");
   }
 
   /** Open the dialog to import files or a folder. */

@@ -85,6 +85,8 @@ export class ShowView extends View {
     // A film that is dropped on this view is a query, not a file to import.
     this.listen(this, "drop", (event) => this.dropped(event as DragEvent));
     this.listen(this, "dragover", (event) => event.preventDefault());
+    this.watch(["film"], () => this.takeFilm());
+    this.takeFilm();
   }
 
   disconnectedCallback(): void {
@@ -219,6 +221,14 @@ export class ShowView extends View {
     event.preventDefault();
     event.stopPropagation();
     void this.readFilm(file);
+  }
+
+  /** Search with a film that was dropped elsewhere on the page. */
+  private takeFilm(): void {
+    const { film } = this.studio.state;
+    if (!film) return;
+    this.studio.set({ film: null });
+    void this.updateComplete.then(() => this.readFilm(film));
   }
 
   private readFilm(file: File): Promise<void> {
