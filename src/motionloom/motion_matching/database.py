@@ -236,9 +236,14 @@ class MatchingDatabase:
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
-        """Tags that can be selected: the gaits that occur, and the library's labels."""
+        """Tags to select: the gaits that occur, and the labels that not every frame has."""
         there = [gait for k, gait in enumerate(GAITS) if np.any(self.gaits == k + 1)]
-        return (*there, *(label for label in self.labels if label not in there))
+        parts = [
+            name
+            for name, ranges in self.labels.items()
+            if name not in there and sum(stop - start for start, stop in ranges) < len(self)
+        ]
+        return (*there, *parts)
 
     def allowed(self, tags: Sequence[str] = ()) -> NDArray[np.bool_]:
         """Return the mask (N,) of frames that are allowed as jump targets.

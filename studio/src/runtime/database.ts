@@ -190,10 +190,12 @@ export class MatchingDatabase {
     return frame <= last ? last : stop - 1;
   }
 
-  /** Tags that can be selected: the gaits that occur, and the labels. */
+  /** Tags to select: the gaits that occur, and the labels that not every frame has. */
   get tags(): string[] {
     const there = this.gaitNames.filter((_, k) => this.gaits.includes(k + 1));
-    return [...there, ...Object.keys(this.labels).filter((label) => !there.includes(label))];
+    const everywhere = (label: string) =>
+      this.labels[label].reduce((sum, [start, stop]) => sum + stop - start, 0) >= this.count;
+    return [...there, ...Object.keys(this.labels).filter((label) => !there.includes(label) && !everywhere(label))];
   }
 
   /** Frames that may be jumped to: those with any of the tags, and standing ones; without tags, those of any gait. */
