@@ -236,14 +236,15 @@ class MatchingDatabase:
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
-        """Tags to select: the gaits that occur, and the labels that not every frame has."""
+        """Tags to select: the gaits that occur, and the labels that not every take has."""
         there = [gait for k, gait in enumerate(GAITS) if np.any(self.gaits == k + 1)]
-        parts = [
+        captured = sum(part.stop - part.start for part in self.ranges if not is_made(part.take))
+        some = [
             name
             for name, ranges in self.labels.items()
-            if name not in there and sum(stop - start for start, stop in ranges) < len(self)
+            if name not in there and sum(stop - start for start, stop in ranges) < captured
         ]
-        return (*there, *parts)
+        return (*there, *some)
 
     def allowed(self, tags: Sequence[str] = ()) -> NDArray[np.bool_]:
         """Return the mask (N,) of frames that are allowed as jump targets.

@@ -190,11 +190,14 @@ export class MatchingDatabase {
     return frame <= last ? last : stop - 1;
   }
 
-  /** Tags to select: the gaits that occur, and the labels that not every frame has. */
+  /** Tags to select: the gaits that occur, and the labels that not every take has. */
   get tags(): string[] {
     const there = this.gaitNames.filter((_, k) => this.gaits.includes(k + 1));
-    const everywhere = (label: string) =>
-      this.labels[label].reduce((sum, [start, stop]) => sum + stop - start, 0) >= this.count;
+    const frames = (sum: number, [start, stop]: [number, number]) => sum + stop - start;
+    const captured = this.ranges
+      .filter(({ name }) => !/\(made\)/.test(name))
+      .reduce((sum, { start, stop }) => frames(sum, [start, stop]), 0);
+    const everywhere = (label: string) => this.labels[label].reduce(frames, 0) >= captured;
     return [...there, ...Object.keys(this.labels).filter((label) => !there.includes(label) && !everywhere(label))];
   }
 
