@@ -413,7 +413,7 @@ def test_a_stored_database_is_the_same(library):
     assert "slow" in again.tags and again.tag("slow").sum() == 2 * len(library["walk_p0"])
 
 
-def test_a_label_of_every_take_is_no_tag_to_select(library):
+def test_a_label_of_every_take_is_not_a_tag_to_select(library):
     """As that of a folder from which everything was imported."""
     for name in library.names:
         library.labels.add(name, "everything")

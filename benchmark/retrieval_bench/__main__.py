@@ -98,8 +98,8 @@ def _prepare(given: argparse.Namespace) -> int:
     for word in given.sources:
         name, equals, folder = word.partition("=")
         if not equals or name not in source_names():
-            known = ", ".join(source_names())
-            raise BenchmarkError(f"{word!r} is not NAME=FOLDER with a source: {known}")
+            names = ", ".join(source_names())
+            raise BenchmarkError(f"{word!r} is not NAME=FOLDER with a source: {names}")
         if not Path(folder).is_dir():
             raise BenchmarkError(f"the folder {folder!r} of the source {name!r} does not exist")
         sources[name] = Path(folder)
