@@ -24,7 +24,7 @@ PACKAGES := $(VENV)/lib/python*/site-packages
 BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' src \
   $(PACKAGES)/numba $(PACKAGES)/numpy $(PACKAGES)/matplotlib
 
-.PHONY: blender sbom lock page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
+.PHONY: blender sbom lock page types fuzz demo test coverage test-all lint format docs pictures bench headlines papers clean
 
 demo: $(READY)  ## a tour of motionloom, with generated motions
 	@$(RUN)/python build_page.py --if-possible
@@ -90,10 +90,12 @@ docs: $(STAMP) page  ## the site, in the folder site
 pictures: $(STAMP)  ## regenerate every picture in the docs
 	$(RUN)/python docs/pictures/make_all.py
 
-bench: $(STAMP)  ## run all benchmarks (half an hour or more) and write docs/evidence/benchmarks
-	$(RUN)/python -m benchmarks all --install-rivals --results benchmarks/results
-	$(RUN)/python -m benchmarks scale --frames 1e8 --results benchmarks/results
-	$(RUN)/python -m benchmarks page --results benchmarks/results --markdown docs/evidence/benchmarks.md
+bench: $(STAMP)  ## all benchmarks (over an hour); fails if a headline figure fell; writes docs/evidence/benchmarks
+	$(RUN)/python -m benchmarks all --install-rivals --results benchmarks/results --markdown docs/evidence/benchmarks.md
+
+headlines: $(STAMP)  ## only the benchmarks with headline figures (a quarter of an hour); fails if one fell
+	$(RUN)/python -m benchmarks headlines --install-rivals --results benchmarks/results \
+	  --markdown docs/evidence/benchmarks.md
 
 papers: $(STAMP)  ## recompute the tables and figures of the papers and write docs/evidence/papers
 	$(RUN)/python -m reproduction --write

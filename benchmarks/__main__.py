@@ -15,6 +15,8 @@ from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput, MotionloomError
 
+_UNSET = {"files": 20, "seed": 1, "frames": None}  # options that were not typed
+
 
 def bench(
     name: Annotated[
@@ -73,10 +75,18 @@ def bench(
 
     Without --data, the CMU data set is used if it is available (MOTIONLOOM_DATA), otherwise the
     built-in corpus. Rivals that are not installed are listed with the reason. All benchmarks
-    together take half an hour or more.
+    together take more than an hour; ``all`` runs them with the options of the published figures.
     """
-    from benchmarks import BENCHMARKS, DEFAULT_ROUNDS, ROUNDS, benchmark_module, report
+    from benchmarks import (
+        BENCHMARKS,
+        DEFAULT_ROUNDS,
+        PUBLISHED,
+        ROUNDS,
+        benchmark_module,
+        report,
+    )
     from benchmarks.headlines import HEADLINES, fallen, slower
+    from benchmarks.report import OVERVIEW
 
     if name == "page":
         if results is None or markdown is None:
@@ -99,6 +109,9 @@ def bench(
             "frames": frames,
             "before": before,
         }
+        if name == "all":
+            published = PUBLISHED.get(each, {})
+            options |= {key: published[key] for key in published if options[key] == _UNSET[key]}
         typed = {"command": _command(each, options, default)}
         options["install_rivals"] = install_rivals
         try:
@@ -132,6 +145,12 @@ def bench(
             _print(result)
     if json:
         print_json(reports if name in groups else reports[0])
+    if (
+        results is not None
+        and markdown is not None
+        and report.has_section(markdown, report.OVERVIEW)
+    ):
+        report.write_section(markdown, OVERVIEW, report.overview(report.kept(results)))
     if failed:
         remark(f"benchmarks that could not be measured: {', '.join(failed)}")
     if fell:

@@ -64,6 +64,10 @@ def write_pages(page: Path, reports: list[dict[str, Any]]) -> None:
     """
     for report in reports:
         write_section(page, report["name"], markdown(report))
+    for name in set(BENCHMARKS) - {report["name"] for report in reports}:
+        if has_section(page, name):
+            text = f"No report is stored. `python -m benchmarks {name}` measures it.\n"
+            write_section(page, name, text)
     write_section(page, OVERVIEW, overview(reports))
 
 
@@ -146,6 +150,11 @@ def markdown(report: dict[str, Any]) -> str:
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def has_section(page: Path, name: str) -> bool:
+    """Return whether the pages of `page` have a section for a benchmark."""
+    return any(f"<!-- bench {name} -->" in path.read_text("utf-8") for path in pages(page))
 
 
 def write_section(page: Path, name: str, text: str) -> None:

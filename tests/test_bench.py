@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import BENCHMARKS, Settings, benchmark_module, report, rivals, web, whole_web
+from benchmarks import (
+    BENCHMARKS,
+    Settings,
+    benchmark_module,
+    cost_model,
+    report,
+    rivals,
+    web,
+    whole_web,
+)
 from benchmarks import takes as where
 from benchmarks.__main__ import app
 from benchmarks.headlines import HEADLINES, fallen, slower
@@ -378,11 +387,49 @@ def test_figures_are_only_in_generated_sections():
     assert not typed
 
 
-def test_the_tables_show_the_stored_results():
-    page = Path(__file__).parents[1] / "docs" / "evidence" / "benchmarks.md"
-    pages = "".join(path.read_text(encoding="utf-8") for path in report.pages(page))
-    for each in kept(Path(__file__).parents[1] / "benchmarks" / "results"):
-        assert report.markdown(each) in pages, f"{each['name']} is out of date"
+def test_the_pages_are_what_the_stored_results_write(tmp_path):
+    docs = Path(__file__).parents[1] / "docs" / "evidence"
+    stored = Path(__file__).parents[1] / "benchmarks" / "results"
+    shutil.copytree(docs / "benchmarks", tmp_path / "benchmarks")
+    for name in ("benchmarks.md", "scale.md"):
+        shutil.copy(docs / name, tmp_path)
+    report.write_pages(tmp_path / "benchmarks.md", kept(stored))
+    cost_model.main(str(stored), str(tmp_path / "scale.md"))
+    for path in tmp_path.rglob("*.md"):
+        committed = (docs / path.relative_to(tmp_path)).read_text(encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == committed, (
+            f"{path.name} is out of date: python -m benchmarks page --results benchmarks/results "
+            "--markdown docs/evidence/benchmarks.md"
+        )
+
+
+def test_all_runs_the_options_of_the_published_figures(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    names = [*BENCHMARKS, "all"]
+    page.write_text("".join(f"<!-- bench {n} -->\n<!-- end {n} -->\n" for n in names))
+    monkeypatch.setattr(
+        "benchmarks.__main__.measured",
+        lambda name, options: {**REPORT, "name": name, "seconds": 60.0},
+    )
+    words = ["all", "--results", str(tmp_path / "kept"), "--markdown", str(page), "--json"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    commands = {each["name"]: each["command"] for each in json.loads(done.stdout)}
+    stored = Path(__file__).parents[1] / "benchmarks" / "results"
+    for each in kept(stored):
+        assert each["command"].replace(" --before PROGRAM", "") == commands[each["name"]]
+    assert f"All benchmarks together take {len(BENCHMARKS)} min." in page.read_text()
+    done = CliRunner().invoke(app, [*words[:1], "--seed", "5", *words[1:]])
+    commands = {each["name"]: each["command"] for each in json.loads(done.stdout)}
+    assert commands["repair"] == "python -m benchmarks repair --files 25 --seed 5"
+
+
+def test_a_benchmark_without_a_stored_report_says_so(tmp_path):
+    page = tmp_path / "page.md"
+    names = ("load", "clean", "all")
+    page.write_text("".join(f"<!-- bench {n} -->\n<!-- end {n} -->\n" for n in names))
+    report.write_pages(page, [{**REPORT, "seconds": 90.0}])
+    assert "No report is stored. `python -m benchmarks clean` measures it." in page.read_text()
 
 
 def test_an_unknown_name_lists_all_benchmarks():
