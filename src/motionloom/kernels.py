@@ -211,6 +211,15 @@ def _is_small(args: tuple, nanoseconds: float) -> bool:
     return _spent <= SMALL
 
 
+def expect_calls(count: int) -> None:
+    """Load Numba now if `count` calls with NumPy equivalents would take about as long.
+
+    Without an announcement, the first half second of a long task is spent on the equivalents.
+    """
+    if count * _CALL > SMALL:
+        _numba()
+
+
 @functools.cache
 def _numba() -> ModuleType | None:
     """Return the module, or None if it is not installed."""

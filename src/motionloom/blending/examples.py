@@ -14,6 +14,7 @@ import numpy as np
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.features.joint_weights import Motions
+from motionloom.kernels import expect_calls
 from motionloom.motion import Motion, Skeleton, Source
 from motionloom.motion.diagnostics.issues import grave_fault
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
@@ -21,6 +22,7 @@ from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_roo
 from motionloom.motion.retargeting.retarget import LEGS, on_skeleton
 from motionloom.search.match_graph.members import Family
 
+_CALLS = 20  # kernels called for a motion on another skeleton
 _MARGIN = 0.5  # seconds kept before and after a segment, to detect contacts and minima at its ends
 
 
@@ -246,6 +248,7 @@ def conform(motions: Sequence[Motion], *, skipped: dict[str, str] | None = None)
         motions = [motion for motion in motions if motion.name not in skipped]
     if not motions:
         raise InvalidInput("a motion graph needs at least one motion; got none")
+    expect_calls(_CALLS * len(motions))
     first = hips_as_root(motions[0])
     ready, names = [], set()
     for number, motion in enumerate(map(hips_as_root, motions)):

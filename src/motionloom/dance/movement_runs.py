@@ -17,6 +17,7 @@ from motionloom.dance.motion_beats.meter import downbeat, usual_meter
 from motionloom.dance.movements import Movement, cut_movements
 from motionloom.dance.settings import BeatSettings, ChoreographySettings
 from motionloom.errors import InvalidInput
+from motionloom.kernels import expect_calls
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.issues import grave_fault
 from motionloom.motion.diagnostics.quality import reasons_text, usual_acceleration
@@ -27,6 +28,7 @@ from motionloom.settings import named_takes
 Takes = Sequence[Motion | Sequence[Motion]]
 Run = tuple[list[Movement], bool]  # consecutive movements; True at the start of a take
 
+_CALLS = 20  # kernels called to analyze a take
 _UNEVEN = 0.25  # maximum deviation of the beats of a movement from its period, as a fraction
 # The same for beats that were moved to landings, where quick, quick, slow steps are uneven.
 _UNEVEN_LANDINGS = 1.0
@@ -55,6 +57,7 @@ def analyzed_takes(
     out: list[tuple[list[Motion], Beats, bool]] = []
     left_out: dict[str, str] = {}
     used = named_takes(settings)
+    expect_calls(_CALLS * len(takes))
     for take in takes:
         motions = [hips_as_root(m) for m in ([take] if isinstance(take, Motion) else take)]
         name = next((motion.name for motion in motions if motion.name), "a take")

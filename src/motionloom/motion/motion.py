@@ -253,18 +253,10 @@ class Motion(TimeSeries):
         >>> walk.positions().shape == (len(walk), len(walk.skeleton), 3)
         True
         """
-        from motionloom.motion.kinematics.forward import joint_positions
+        from motionloom.motion.kinematics.recent_positions import recent_positions
 
-        skeleton = self.skeleton
-        return joint_positions(
-            self.rotations,
-            self.root,
-            skeleton.parents,
-            skeleton.offsets,
-            translations=self.translations,
-            end_parents=skeleton.end_parents if end_sites else None,
-            end_offsets=skeleton.end_offsets if end_sites else None,
-        )
+        places = recent_positions(self)
+        return (places if end_sites else places[:, : len(self.skeleton)]).copy()
 
     def role_positions(self, roles: Sequence[str]) -> NDArray[np.float32]:
         """World positions of the points with the given roles, shape (T, len(roles), 3).
@@ -275,7 +267,9 @@ class Motion(TimeSeries):
         >>> ml.demo.clip("walk").role_positions(["head", "left_wrist"]).shape
         (138, 2, 3)
         """
-        return self.positions(end_sites=True)[:, self.skeleton.points(roles)]
+        from motionloom.motion.kinematics.recent_positions import recent_positions
+
+        return recent_positions(self)[:, self.skeleton.points(roles)]
 
     def global_rotations(self) -> NDArray[np.float32]:
         """World rotations of the joints ``wxyz``, shape (T, J, 4).

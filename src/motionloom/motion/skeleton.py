@@ -9,10 +9,10 @@ are faster than arrays of 31 numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,11 @@ from motionloom.motion.rotations import quaternions as rot
 _SAME_REST = np.cos(
     0.5 * np.radians(0.1)
 )  # of half an angle: rest poses that differ by at most 0.1 degrees are equal
+_KEPT = 64  # skeletons for which `once_per_skeleton` keeps a result
 _COINCIDENT = 1e-3  # of the longest reach of the skeleton: joints closer than this coincide
+
+
+Result = TypeVar("Result")
 
 
 class FrozenArrays:
@@ -382,3 +386,40 @@ class BodyTree:
     def is_end_site(self, point: int) -> bool:
         """Return whether the point is an end site and not a joint."""
         return point >= self.joints
+
+
+class _Content:
+    """A skeleton that is equal to every skeleton with the same content."""
+
+    def __init__(self, skeleton: Skeleton) -> None:
+        self.skeleton = skeleton
+
+    def __hash__(self) -> int:
+        return hash(self.skeleton.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Content) and self.skeleton.key == other.skeleton.key
+
+
+def once_per_skeleton(function: Callable[[Skeleton], Result]) -> Callable[[Skeleton], Result]:
+    """Decorate a function so that its results for the latest skeletons are kept.
+
+    The takes of a library share a few skeletons. Skeletons with the same content (`Skeleton.key`)
+    get the same object, so callers must not modify it.
+
+    Examples
+    --------
+    >>> @once_per_skeleton
+    ... def joints(skeleton):
+    ...     return list(skeleton.names)
+    >>> import motionloom as ml
+    >>> joints(ml.demo.clip("walk").skeleton) is joints(ml.demo.clip("walk_left").skeleton)
+    True
+    """
+    kept = lru_cache(maxsize=_KEPT)(lambda content: function(content.skeleton))
+
+    @wraps(function)
+    def result(skeleton: Skeleton) -> Result:
+        return kept(_Content(skeleton))
+
+    return result

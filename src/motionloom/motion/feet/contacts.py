@@ -18,7 +18,8 @@ still for exactly as long as the whole sole is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,9 @@ _HEEL_SHARE = 0.4
 _SKATE_SLOW = 2.0
 _SKATE_FAST = 1.25
 _BARE_SHARE = 0.3
+
+# Contacts by motion and thresholds. Motions are immutable, and many analyses need their contacts.
+_CONTACTS: WeakKeyDictionary[Motion, dict[Any, FootContacts]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -193,9 +197,17 @@ def foot_contacts(
     if not skate >= 0.0:
         raise InvalidInput(f"skate must be a speed in m/s, zero or more; got {skate}")
     limits = _Limits(slow, fast, rise, above_floor, shortest * motion.fps, gap * motion.fps)
+    known = _CONTACTS.setdefault(motion, {})
+    if (limits, skate) not in known:
+        known[limits, skate] = _detected(motion, limits, skate)
+    return known[limits, skate]
+
+
+def _detected(motion: Motion, limits: _Limits, skate: float) -> FootContacts:
+    """Find contacts as in `foot_contacts`."""
     places = _smooth_places(motion)
     speeds = {part: _speeds(place, motion.fps) for part, place in places.items()}
-    floor = _floors(places, speeds, slow)
+    floor = _floors(places, speeds, limits.slow)
     standing = _still_and_low(places, speeds, floor, motion.fps, limits)
     skating = _skating(motion, places, standing, floor, limits, skate)
     plants = {}

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.skeleton import BodyTree, Skeleton
+from motionloom.motion.skeleton import BodyTree, Skeleton, once_per_skeleton
 
 Array = NDArray[np.float64]
 
@@ -102,8 +102,9 @@ class NeutralPose:
         return float(np.linalg.norm(ends[0] - ends[1]))
 
 
+@once_per_skeleton
 def global_rest_rotations(skeleton: Skeleton) -> Array:
-    """World rotations ``wxyz`` of the joints at rest, shape (J, 4).
+    """World rotations ``wxyz`` of the joints at rest, shape (J, 4), read-only.
 
     Examples
     --------
@@ -111,10 +112,12 @@ def global_rest_rotations(skeleton: Skeleton) -> Array:
     >>> global_rest_rotations(ml.demo.clip("walk").skeleton).shape
     (21, 4)
     """
-    turned = global_rotations(skeleton.rest_rotations[None], skeleton.parents)
-    return turned[0].astype(np.float64)
+    turned = global_rotations(skeleton.rest_rotations[None], skeleton.parents)[0].astype(np.float64)
+    turned.setflags(write=False)
+    return turned
 
 
+@once_per_skeleton
 def neutral_pose(skeleton: Skeleton) -> NeutralPose:
     """Compute the neutral pose of a skeleton from its roles, offsets and rest pose.
 
@@ -135,6 +138,8 @@ def neutral_pose(skeleton: Skeleton) -> NeutralPose:
     unknown = set() if usable else {*TRUNK[1:], "head_top"}
     unknown |= _add_arms(rest, upper, turns)
     unknown |= _add_legs(rest, pelvis, turns)
+    for turn in turns.values():
+        turn.setflags(write=False)
     return NeutralPose(turns, frozenset(unknown), frozenset(unknown & skeleton.roles.keys()))
 
 

@@ -288,13 +288,25 @@ def pruned(
     method, blend
         As in `transition_candidates`.
     """
-    below = candidates.errors <= threshold
-    if not below.any():  # true for most pairs of motions in a library
-        return candidates.select(slice(0)), Pruning(candidates.examined, 0, 0, 0)
-    first = candidates.select(below)
-    second = first if method == "minima" else first.select(~_doubled(first, blend))
-    third = second.select(second.means <= threshold)
-    return third, Pruning(candidates.examined, len(first), len(second), len(third))
+    kept, counts = rows_below(candidates, threshold, method=method, blend=blend)
+    return candidates.select(kept), counts
+
+
+def rows_below(
+    candidates: TransitionCandidates,
+    threshold: float,
+    *,
+    method: Method = "sectors",
+    blend: int = 12,
+) -> tuple[NDArray[np.intp], Pruning]:
+    """Return the rows of the candidates that `pruned` returns, and its counts."""
+    kept = np.flatnonzero(candidates.errors <= threshold)
+    first = len(kept)
+    if first and method != "minima":  # most pairs of motions in a library have no candidates here
+        kept = kept[~_doubled(candidates, kept, blend)]
+    second = len(kept)
+    kept = kept[candidates.means[kept] <= threshold]
+    return kept, Pruning(candidates.examined, first, second, len(kept))
 
 
 def _forbid_ends(cells, row, column, rows, columns, blend, window) -> None:
@@ -384,23 +396,26 @@ def mean_errors(
     return errors.reshape(len(frames), len(steps)).mean(axis=1)
 
 
-def _doubled(candidates: TransitionCandidates, near: int) -> NDArray[np.bool_]:
-    """Return a mask (n,): True for candidates that a neighboring sector duplicates.
+def _doubled(candidates: TransitionCandidates, rows: NDArray[np.intp], near: int) -> NDArray[Any]:
+    """Return a mask (n,) of the candidates `rows` (n,): True if a neighboring sector duplicates it.
 
     If the first motion runs from left to right and the second from top to bottom, candidates are
     visited from top right to bottom left. A candidate is dropped if a sector that has not been
     visited yet contains another candidate within `near` frames. The bottom left candidate of each
     cluster remains.
     """
-    at = {(int(i), int(j)): k for k, (i, j) in enumerate(candidates.sectors)}
-    out = np.zeros(len(candidates), dtype=bool)
-    for (i, j), k in at.items():
+    if len(rows) == 1:
+        return np.zeros(1, dtype=bool)
+    # Plain lists, because a pair of short takes has few candidates.
+    sectors = [(i, j) for i, j in candidates.sectors[rows].tolist()]
+    frames = dict(zip(sectors, candidates.frames[rows].tolist(), strict=True))
+
+    def doubles(sector: tuple[int, int]) -> bool:
+        (i, j), (a, b) = sector, frames[sector]
         for step in ((-1, 0), (-1, 1), (0, 1), (1, 1)):  # left; below left, below, below right
-            other = at.get((i + step[0], j + step[1]))
-            if (
-                other is not None
-                and np.max(np.abs(candidates.frames[k] - candidates.frames[other])) < near
-            ):
-                out[k] = True
-                break
-    return out
+            other = frames.get((i + step[0], j + step[1]))
+            if other is not None and abs(a - other[0]) < near and abs(b - other[1]) < near:
+                return True
+        return False
+
+    return np.array([doubles(sector) for sector in sectors], dtype=bool)

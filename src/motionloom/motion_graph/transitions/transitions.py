@@ -38,6 +38,7 @@ from motionloom.motion_graph.transitions.candidates import (
     inside,
     mean_errors,
     pruned,
+    rows_below,
     window_centers,
 )
 from motionloom.motion_graph.transitions.foot_support import FootSupport, agreement
@@ -195,16 +196,18 @@ def find_transitions(
         else np.ones(len(group), dtype=bool)
         for (a, b), group in candidates.items()
     }
-    good = {pair: group.select(agree[pair]) for pair, group in candidates.items()}
+    good = {
+        pair: group if agree[pair].all() else group.select(agree[pair])
+        for pair, group in candidates.items()
+    }
     threshold = settings.max_distance
     if threshold is None:
         minutes = sum(len(motion) for motion in motions) / fps / 60.0
         threshold = _threshold(good, max(round(settings.per_minute * minutes), 1), options)
     prunings, foul = {}, 0
     for (a, b), group in candidates.items():
-        alike, prunings[a, b] = pruned(group, threshold, **options)
-        if settings.rules.match_feet:
-            foul += int(np.sum(~agreement(foot_supports[a], foot_supports[b], alike.frames, blend)))
+        rows, prunings[a, b] = rows_below(group, threshold, **options)
+        foul += int(np.sum(~agree[a, b][rows]))
     maker = _Maker(
         motions, foot_supports, blend, settings.rules.smooth, window, settings.rules.root_path
     )
@@ -314,7 +317,7 @@ def _threshold(good: dict[tuple[int, int], TransitionCandidates], wanted: int, o
     while low < high:
         middle = (low + high) // 2
         alike = (good[pair] for pair, score in best.items() if score <= steps[middle])
-        left = sum(len(pruned(group, steps[middle], **options)[0]) for group in alike)
+        left = sum(len(rows_below(group, steps[middle], **options)[0]) for group in alike)
         low, high = (low, middle) if left >= wanted else (middle + 1, high)
     return float(steps[low])
 
