@@ -50,7 +50,9 @@ def ran(*words, cwd: Path | None = None) -> subprocess.CompletedProcess:
 
 def error_lines(stderr: str) -> list[str]:
     """Lines on standard error but those of progress, which a slow machine prints."""
-    return [line for line in stderr.splitlines() if not re.search(r": \d+ of \d+, .* so far", line)]
+    return [
+        line for line in stderr.splitlines() if not re.search(r": \d+ of \d+.*, .* so far", line)
+    ]
 
 
 def started(*words, **options) -> subprocess.Popen:

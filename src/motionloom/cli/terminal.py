@@ -230,12 +230,19 @@ def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]
         yield _Lines(what, total)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         "{task.description}",
         BarColumn(),
         MofNCompleteColumn(),
+        TaskProgressColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
@@ -262,7 +269,8 @@ class _Lines:
         if passed < self.due or self.done <= 0:
             return
         self.due = passed + min(passed, _LINE_SECONDS)
-        text = f"{self.what}: {self.done} of {self.total}, {spelled_seconds(passed)} so far"
+        share = f" ({100 * self.done // self.total} %)" if 0 < self.done <= self.total else ""
+        text = f"{self.what}: {self.done} of {self.total}{share}, {spelled_seconds(passed)} so far"
         since, already = self.first
         if already < self.done < self.total:
             pace = (passed - since) / (self.done - already)

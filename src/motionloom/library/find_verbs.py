@@ -12,6 +12,8 @@ from motionloom.settings import motion_choice, takes
 from motionloom.text.settings import ClusterSettings, FindSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from motionloom.features import Basis, FeatureSet, LibraryFeatures
     from motionloom.features.body_frame import Normalize
     from motionloom.library.comparison import Comparison
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from motionloom.search.query import Query
     from motionloom.store import Store
     from motionloom.text.clusters import Cluster
+    from motionloom.text.text_index import TextIndex
     from motionloom.text.text_search import TextMatches
 
     AnyQuery = str | Path | Motion | Query
@@ -242,6 +245,7 @@ class FindVerbs:
         settings: FindSettings | None = None,
         *,
         progress: Progress | None = None,
+        so_far: Callable[[TextMatches], None] | None = None,
         **options: Any,
     ) -> TextMatches:
         """Find motions that match a description.
@@ -257,7 +261,11 @@ class FindVerbs:
             A description in English; case is ignored.
         settings : FindSettings, optional
         progress : callable, optional
-            Called with the number of motions captioned since the last call.
+            Called with the number of motions captioned since the last call. If it raises an error,
+            the captions so far are kept.
+        so_far : callable, optional
+            Called once with the matches by name, label and existing captions if more than a hundred
+            motions have to be captioned first.
 
         Returns
         -------
@@ -284,9 +292,17 @@ class FindVerbs:
         if not text.strip():
             raise InvalidInput("text must contain at least one word")
         among = chosen_set(self.store, **motion_choice(given))
-        index = open_index(self.store, workers=given.workers, progress=progress)
         literal = literal_matches(self.store, text)
-        return find(index, text, among=among, literal=literal, most=given.max, every=given.every)
+
+        def matches(index: TextIndex) -> TextMatches:
+            return find(
+                index, text, among=among, literal=literal, most=given.max, every=given.every
+            )
+
+        first = None if so_far is None else lambda index: so_far(matches(index))
+        return matches(
+            open_index(self.store, workers=given.workers, progress=progress, so_far=first)
+        )
 
     @takes(ClusterSettings)
     def clusters(

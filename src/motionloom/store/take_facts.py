@@ -8,6 +8,7 @@ them, and a take that changes is examined again. All facts of a kind are one nam
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -105,3 +106,10 @@ class TakeFacts(Generic[Fact]):
                 library.artifacts.save(self.kind, _NAME, about)
         except (LibraryError, OSError):
             self._unsaved.update(new)
+
+    def forget(self, library: Store) -> None:
+        """Remove all stored facts of this kind."""
+        self._unsaved.clear()
+        with suppress(LibraryError, OSError), library.writing():
+            if _NAME in library.artifacts.names(self.kind):
+                library.artifacts.delete(self.kind, _NAME)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import tomllib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -34,10 +34,12 @@ from motionloom.store.artifacts.row_table import over_motions
 from motionloom.store.records import text_digest
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
+from motionloom.store.take_facts import TakeFacts
 from motionloom.text.captions import Event, counted, events
 from motionloom.text.signals import RATE, BodySignals, body_signals
 
 KIND = "captions"
+MANY = 100  # motions, which take about a second to describe
 _VERSION = 2  # increment when signals, captions or statistics give different results than before
 _TYPES = (str, float, float, float, str, str, str, int, float)
 Array = NDArray[np.float64]
@@ -80,14 +82,32 @@ class CaptionTable:
 
 
 def caption_table(
-    library: Store, *, workers: int | None = None, progress: Progress | None = None
+    library: Store,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    so_far: Callable[[CaptionTable], None] | None = None,
 ) -> CaptionTable:
-    """Return the captions and statistics of all motions in a library, computing those missing."""
+    """Return the captions and statistics of all motions in a library, computing those missing.
+
+    If it is interrupted, for example by an error that `progress` raises, the motions described
+    until then are kept for the next time. If more than `MANY` motions have to be described,
+    `so_far` is called first, with a table in which these motions have no captions.
+    """
+    made: dict[str, tuple] = {}
 
     def build(folder: Path, previous: Folder | None) -> None:
-        _build(folder, previous, library, workers, progress)
+        _build(folder, previous, library, workers, progress, made, so_far)
 
-    return library.artifacts.derive(KIND, options(), build=build, read=_read)
+    try:
+        table = library.artifacts.derive(KIND, options(), build=build, read=_read)
+    except BaseException:  # a stopped job, or Ctrl+C
+        if made:
+            _SO_FAR.keep(library, made)
+        raise
+    if made and _SO_FAR.stored(library):
+        _SO_FAR.forget(library)
+    return table
 
 
 @cache
@@ -116,7 +136,10 @@ def _build(
     library: Store,
     workers: int | None,
     progress: Progress | None,
+    made: dict[str, tuple],
+    so_far: Callable[[CaptionTable], None] | None = None,
 ) -> None:
+    """Write the table to a folder; `made` collects the rows that are new, by digest."""
     previous_rows = _previous(previous)
     entries = library.entries()
     keys = {entry.name: f"{entry.digest} {entry.skeleton} {entry.fps}" for entry in entries}
@@ -125,21 +148,22 @@ def _build(
         for entry in entries
         if previous_rows.get(entry.name, ("",))[0] == keys[entry.name]
     }
+    digests = {name: text_digest(key, repr(options())) for name, key in keys.items()}
+    rows |= _SO_FAR.known(library, {n: digests[n] for n in keys if n not in rows})
     new = [entry for entry in entries if entry.name not in rows]
+    if so_far is not None and len(new) > MANY:
+        nothing: tuple = ([], None, "it is not described yet")
+        so_far(_table({entry.name: rows.get(entry.name, nothing) for entry in entries}))
     if progress is not None and rows:
         progress(len(rows))
     for name, description in over_motions(library, described, new, workers, progress):
-        rows[name] = description
-    names = sorted(rows)
-    widths = {len(rows[name][1]) for name in names if rows[name][1] is not None}
-    if len(widths) > 1:  # the previous version is damaged
-        _build(folder, None, library, workers, progress)
+        rows[name] = made[digests[name]] = description
+    if len({len(row[1]) for row in rows.values() if row[1] is not None}) > 1:
+        _SO_FAR.forget(library)  # or the previous version is damaged
+        _build(folder, None, library, workers, progress, made)
         return
-    width = max(widths, default=0)
-    statistics = np.zeros((len(names), width), np.float32)
-    for m, name in enumerate(names):
-        if rows[name][1] is not None:
-            statistics[m] = rows[name][1]
+    statistics = _table(rows).statistics
+    names = sorted(rows)
     content = {
         "names": names,
         "keys": [keys[name] for name in names],
@@ -149,6 +173,35 @@ def _build(
     packed = zlib.compress(json.dumps(content).encode(), 1)
     (folder / "captions.json.z").write_bytes(packed)
     np.save(folder / "statistics.npy", statistics)
+
+
+def _table(rows: Mapping[str, tuple]) -> CaptionTable:
+    """Return a table of rows: captions and statistics of each motion, or why it has none."""
+    names = tuple(sorted(rows))
+    width = max((len(row[1]) for row in rows.values() if row[1] is not None), default=0)
+    statistics = np.zeros((len(names), width), np.float32)
+    for m, name in enumerate(names):
+        if rows[name][1] is not None:
+            statistics[m] = rows[name][1]
+    captions = [[_event(row) for row in rows[name][0]] for name in names]
+    left_out = {name: rows[name][2] for name in names if rows[name][2]}
+    return CaptionTable(names, captions, statistics, left_out)
+
+
+def _is_row(row: Any) -> bool:
+    """Return whether a stored row has captions, finite statistics or none, and a reason."""
+    try:
+        captions, statistics, reason = row
+        _ = [_event(values) for values in captions]
+        return isinstance(reason, str) and (
+            statistics is None or bool(np.isfinite(np.array(statistics, np.float32)).all())
+        )
+    except (ValueError, TypeError):
+        return False
+
+
+# Rows of motions that were described before an interruption.
+_SO_FAR: TakeFacts[Any] = TakeFacts("captions-so-far", _VERSION, _is_row)
 
 
 def _previous(folder: Folder | None) -> dict[str, tuple[str, tuple]]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -224,9 +224,17 @@ class TextIndex:
 
 
 def open_index(
-    library: Store, *, workers: int | None = None, progress: Progress | None = None
+    library: Store,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    so_far: Callable[[TextIndex], None] | None = None,
 ) -> TextIndex:
-    """Return a library's text index; rebuild it if motions, labels or synonyms have changed."""
+    """Return a library's text index; rebuild it if motions, labels or synonyms have changed.
+
+    If many motions have to be described for it, `so_far` is called first, with an index of names,
+    labels and the motions described before.
+    """
     synonyms = library_synonyms(library.path)
     options = {"version": _VERSION, "captions": table.options(), "words": _words_digest(library),
                "takes": described_takes_digest()}  # fmt: skip
@@ -258,10 +266,18 @@ def open_index(
             write_takes(connection, takes, _forms(library, takes, synonyms))
         _save_learned(folder, learned)
 
+    def first(captions: table.CaptionTable) -> None:
+        assert so_far is not None  # noqa: S101 - not called otherwise
+        with closing(sqlite3.connect(":memory:")) as connection:
+            write_takes(connection, _takes(library, captions, synonyms)[0])
+            so_far(TextIndex(connection, None, synonyms))
+
     with library.writing():  # captions, labels and motions stay the same
         # Compute captions first, because an artifact must not be built while another is being
         # built.
-        captions = table.caption_table(library, workers=workers, progress=progress)
+        captions = table.caption_table(
+            library, workers=workers, progress=progress, so_far=first if so_far else None
+        )
         options["words"] = _words_digest(library)
         for old in artifacts.list():  # indexes for earlier labels and synonyms
             if old.kind == KIND:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,9 @@ from motionloom.errors import InvalidInput
 from motionloom.text.settings import ClusterSettings, FindSettings
 
 if TYPE_CHECKING:
-    from motionloom.library import Library, TextMatch
+    from motionloom.library import Library, TextMatch, TextMatches
+
+_FIRST = 5  # results shown before all motions are described
 
 
 def find(
@@ -34,7 +37,9 @@ def find(
         raise InvalidInput(f"{library}: the library is empty; import motions first")
     text = " ".join(words)
     with progress("describing", len(lib), quiet=json) as advance:
-        results = lib.find(text, settings, progress=advance)
+        results = lib.find(
+            text, settings, progress=advance, so_far=None if json else partial(_so_far, lib)
+        )
     if not results and results.unknown:
         unknown = ", ".join(repr(word) for word in results.unknown)
         near = dict.fromkeys(word for each in results.suggestions.values() for word in each)
@@ -56,9 +61,7 @@ def find(
         print_json([_found(lib, each) for each in shown])
         return
     for each in shown:
-        place = each.motion if each.whole else str(each)
-        text = each.marked_text or ", ".join(lib.labels[each.motion])
-        print(f"{place}  {text}".rstrip())
+        print(_line(lib, each))
     for word, used in results.unknown.items():
         similar = " or ".join(results.suggestions.get(word, ()))
         remark(
@@ -67,6 +70,22 @@ def find(
             + (f"; similar words: {similar}" if similar else "")
         )
     remark(f"{counted(len(shown), 'result')} of {counted(len(lib), 'motion')}")
+
+
+def _so_far(lib: Library, results: TextMatches) -> None:
+    """Print the best of the matches that are known before all motions are described."""
+    shown = [_line(lib, each) for each in results if each.sources][:_FIRST]
+    where = "names, labels and the motions described before"
+    remark(f"first results, from {where}:" if shown else f"no results in {where}")
+    for line in shown:
+        remark(f"  {line}")
+    remark("the other motions are described now, once; after Ctrl+C, the next search continues")
+
+
+def _line(lib: Library, each: TextMatch) -> str:
+    place = each.motion if each.whole else str(each)
+    text = each.marked_text or ", ".join(lib.labels[each.motion])
+    return f"{place}  {text}".rstrip()
 
 
 def _found(lib: Library, each: TextMatch) -> dict:

@@ -197,10 +197,10 @@ def foot_contacts(
     if not skate >= 0.0:
         raise InvalidInput(f"skate must be a speed in m/s, zero or more; got {skate}")
     limits = _Limits(slow, fast, rise, above_floor, shortest * motion.fps, gap * motion.fps)
-    known = _CONTACTS.setdefault(motion, {})
-    if (limits, skate) not in known:
-        known[limits, skate] = _detected(motion, limits, skate)
-    return known[limits, skate]
+    detected = _CONTACTS.setdefault(motion, {})
+    if (limits, skate) not in detected:
+        detected[limits, skate] = _detected(motion, limits, skate)
+    return detected[limits, skate]
 
 
 def _detected(motion: Motion, limits: _Limits, skate: float) -> FootContacts:
