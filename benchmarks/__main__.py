@@ -85,7 +85,7 @@ def bench(
         benchmark_module,
         report,
     )
-    from benchmarks.headlines import HEADLINES, fallen, slower
+    from benchmarks.headlines import HEADLINES, fallen, not_compared, reason_to_keep, slower
     from benchmarks.report import OVERVIEW
 
     if name == "page":
@@ -98,7 +98,7 @@ def bench(
     groups = {"all": sorted(BENCHMARKS), "headlines": sorted(headlines)}
     names = groups.get(name, [name])
     benchmark_module(names[0])  # raise early if the name is unknown
-    reports, failed, fell = [], [], []
+    reports, failed, fell, unstored = [], [], [], []
     for each in names:
         default = ROUNDS.get(each, DEFAULT_ROUNDS)
         options = {
@@ -131,14 +131,16 @@ def bench(
                 remark(f"{each}: {line}")
         if results is not None:
             lost = fallen(result, results)
-            for line in lost or slower(result, results):
+            for line in (lost or slower(result, results)) + not_compared(result, results):
                 remark(f"{each}: {line}")
-            if lost:
-                fell.append(each)
-                remark(f"kept {results / each}.json; remove it to accept the new figures")
+            reason = reason_to_keep(result, results)
+            if lost or reason:
+                (fell if lost else unstored).append(each)
+                why = f" ({reason})" if reason else ""
+                remark(f"kept {results / each}.json{why}; remove it to accept the new figures")
             else:
                 remark(f"{report.keep(result, results)} ({result['seconds']:.0f} s)")
-        if markdown is not None and each not in fell:
+        if markdown is not None and each not in [*fell, *unstored]:
             report.write_section(markdown, each, report.markdown(result))
             remark(f"wrote the table of {markdown}")
         if not json:

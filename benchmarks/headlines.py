@@ -3,7 +3,13 @@
 A report is compared with the stored one of the same benchmark. Rows with a rival that was measured
 are compared by their ratio to it, because a busy or a slower machine slows both. Other rows are
 compared by time, relative to the time of a fixed piece of work on the same machine
-(`benchmarks.process.yardstick`).
+(`benchmarks.process.yardstick`). A row is not compared if another processor was used and one of the
+reports does not have that time.
+
+Ratios also depend on the load, because memory and caches are shared: on a machine with ten waiting
+processes, a rival that reads more memory took 1.7 times as long relative to ours. A report that was
+measured at a load above the number of cores is therefore compared, but not stored. Neither is a
+report that lacks the rivals of the stored one.
 """
 
 from __future__ import annotations
@@ -55,7 +61,7 @@ def slowdowns(report: dict[str, Any], folder: Path) -> dict[str, float]:
         rows = before.get(row["what"], [])
         old = next((old for old in rows if old["rival"] == row["rival"]), None)
         times = None if old is None else _by_ratio(row, old)
-        if times is None and rows:
+        if times is None and rows and speed is not None:
             times = _by_time(row, rows[0], speed)
         if times is not None:
             by_task.setdefault(row["what"], []).append(times)
@@ -83,26 +89,59 @@ def fallen(report: dict[str, Any], folder: Path) -> list[str]:
         for what in dict.fromkeys(row["what"] for row in stored["results"]):
             if not fnmatchcase(what, pattern):
                 continue
-            if what not in times:
+            if what not in {row["what"] for row in report["results"]}:
                 lines.append(f"{headline}: {what}: not measured")
-            elif times[what] > _TIMES:
+            elif times.get(what, 0.0) > _TIMES:
                 fall = 100.0 * (1.0 - 1.0 / times[what])
                 lines.append(f"{headline}: {what}: {fall:.0f} % lower than the stored result")
     return lines
 
 
-def _stored(report: dict[str, Any], folder: Path) -> dict[str, Any] | None:
-    """Return the report of the same name in `folder`, unless it was measured with other data."""
+def not_compared(report: dict[str, Any], folder: Path) -> list[str]:
+    """One line per headline that was measured without anything to compare it with."""
+    stored, times = _stored(report, folder), slowdowns(report, folder)
+    measured = {row["what"] for row in report["results"]}
+    patterns = {name: row for name, (bench, row) in HEADLINES.items() if bench == report["name"]}
+    if stored is None:
+        return [f"{name}: not compared: no report of the same data" for name in patterns]
+    kept = dict.fromkeys(row["what"] for row in stored["results"])
+    return [
+        f"{headline}: {what}: not compared: no rival was measured, and the stored report is of "
+        "another processor"
+        for headline, pattern in patterns.items()
+        for what in kept
+        if fnmatchcase(what, pattern) and what in measured and what not in times
+    ]
+
+
+def reason_to_keep(report: dict[str, Any], folder: Path) -> str | None:
+    """Why the stored report is better than this one, although no headline fell; or None."""
+    stored = _stored(report, folder, same=("data",))  # options such as --before add rivals
+    if stored is None:
+        return None
+    load, cores = (report["machine"].get(key) for key in ("load_average", "cores"))
+    headlines = {benchmark for benchmark, _ in HEADLINES.values()}
+    if report["name"] in headlines and load and cores and load > cores:
+        return f"the load was {load:g} on {cores} cores"
+    with_rival = [{r["what"] for r in each["results"] if r["rival_s"]} for each in (stored, report)]
+    lost = sorted(with_rival[0] - with_rival[1])
+    return f"no rival was measured for: {lost[0]}" if lost else None
+
+
+def _stored(
+    report: dict[str, Any], folder: Path, same: tuple[str, ...] = ("command", "data")
+) -> dict[str, Any] | None:
+    """Return the report of the same name in `folder`, if it is of the same command and data."""
     path = folder / f"{report['name']}.json"
     if not path.exists():
         return None
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        same = all(stored[key] == report[key] for key in ("command", "data"))
+        equal = all(stored[key] == report[key] for key in same)
         stored["results"], stored["machine"]
     except (ValueError, KeyError, TypeError):
         raise InvalidInput(f"{path} is not a report of python -m benchmarks") from None
-    return stored if same else None
+    return stored if equal else None
 
 
 def _by_ratio(row: dict[str, Any], old: dict[str, Any]) -> float | None:
@@ -122,7 +161,10 @@ def _by_time(row: dict[str, Any], old: dict[str, Any], speed: float) -> float | 
     return None
 
 
-def _machine_speed(report: dict[str, Any], stored: dict[str, Any]) -> float:
-    """How many times faster this machine is than the one of the stored report."""
-    now, then = (each["machine"].get("yardstick_s") for each in (report, stored))
-    return then / now if now and then else 1.0
+def _machine_speed(report: dict[str, Any], stored: dict[str, Any]) -> float | None:
+    """How many times faster this machine is than the one of the stored report, if that is known."""
+    new, old = report["machine"], stored["machine"]
+    now, then = new.get("yardstick_s"), old.get("yardstick_s")
+    if now and then:
+        return float(then / now)
+    return 1.0 if new.get("cpu") == old.get("cpu") else None

@@ -26,7 +26,7 @@ from benchmarks import (
 )
 from benchmarks import takes as where
 from benchmarks.__main__ import app
-from benchmarks.headlines import HEADLINES, fallen, slower
+from benchmarks.headlines import HEADLINES, fallen, not_compared, slower
 from benchmarks.process import yardstick
 from benchmarks.report import keep, kept
 from benchmarks.rivals import Package
@@ -562,6 +562,42 @@ def test_a_headline_that_falls_twice_fails_and_the_stored_report_stays(
     assert ((tmp_path / "dtw.json").read_text() == before) is bool(code)
     assert ("the old table" in page.read_text()) is bool(code)
     assert json.loads(done.stdout)["results"][0]["ratio"] == second
+
+
+def test_times_of_another_processor_are_not_compared_without_a_yardstick(tmp_path):
+    keep(measured_report((HEADLINE, 1.0, 10.0), yardstick=None), tmp_path)
+    other = measured_report((HEADLINE, 9.0, None))
+    other["machine"]["cpu"] = "6502"
+    assert fallen(other, tmp_path) == []
+    assert not_compared(other, tmp_path) == [
+        f"search: {HEADLINE}: not compared: no rival was measured, and the stored report is of "
+        "another processor"
+    ]
+    same = measured_report((HEADLINE, 9.0, None), yardstick=None)
+    assert len(fallen(same, tmp_path)) == 1
+    assert not_compared(same, tmp_path) == []
+    assert not_compared({**same, "data": "3 files"}, tmp_path) == [
+        "search: not compared: no report of the same data"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("load", "rival", "reason"),
+    [(0.9, 10.0, None), (9.5, 10.0, "the load was 9.5 on 1 cores"), (0.9, None, "no rival was")],
+)
+def test_a_worse_report_does_not_replace_the_stored_one(tmp_path, monkeypatch, load, rival, reason):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- bench dtw -->\nthe old table\n<!-- end dtw -->\n")
+    before = keep(measured_report((HEADLINE, 1.0, 10.0)), tmp_path).read_text()
+    new = measured_report((HEADLINE, 1.1, rival))
+    new["machine"]["load_average"] = load
+    monkeypatch.setattr("benchmarks.__main__.measured", lambda name, options: new)
+    words = ["dtw", "--results", str(tmp_path), "--markdown", str(page), "--json"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert ((tmp_path / "dtw.json").read_text() == before) is bool(reason)
+    assert ("the old table" in page.read_text()) is bool(reason)
+    assert reason is None or f"dtw.json ({reason}" in done.stderr
 
 
 def test_every_headline_is_in_the_stored_results():
