@@ -6,10 +6,10 @@ compared by time, relative to the time of a fixed piece of work on the same mach
 (`benchmarks.process.yardstick`). A row is not compared if another processor was used and one of the
 reports does not have that time.
 
-Ratios also depend on the load, because memory and caches are shared: on a machine with ten waiting
-processes, a rival that reads more memory took 1.7 times as long relative to ours. A report that was
-measured at a load above the number of cores is therefore compared, but not stored. Neither is a
-report that lacks the rivals of the stored one.
+Ratios also depend on the load, because memory and caches are shared: on another processor, with ten
+processes waiting, rivals that read more memory took up to 2.3 times as long relative to ours. A
+report that was measured at a load above the number of cores is therefore compared, but not stored.
+Neither is a report that lacks the rivals of the stored one.
 """
 
 from __future__ import annotations
