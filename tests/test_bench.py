@@ -387,7 +387,7 @@ def test_figures_are_only_in_generated_sections():
     assert not typed
 
 
-def test_the_pages_are_what_the_stored_results_write(tmp_path):
+def test_stored_results_write_the_same_pages(tmp_path):
     docs = Path(__file__).parents[1] / "docs" / "evidence"
     stored = Path(__file__).parents[1] / "benchmarks" / "results"
     shutil.copytree(docs / "benchmarks", tmp_path / "benchmarks")

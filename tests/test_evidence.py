@@ -31,7 +31,7 @@ def rows(page: Path) -> dict[str, list[str]]:
     return {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in tables}
 
 
-def test_the_comparison_repeats_what_was_measured():
+def test_the_comparison_repeats_measured_figures():
     page = rows(EVIDENCE / "comparison.md")
     correct = [page[name][0] for name in ("motionloom", "pybvh 0.9.0", "fairmotion 0.0.4")]
     correct.append(page["Blender 5.0.1"][0])

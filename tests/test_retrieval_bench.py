@@ -691,7 +691,7 @@ def test_a_method_that_takes_too_long_is_shown_in_the_table(tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_the_leaderboard_is_what_the_result_files_write(tmp_path):
+def test_result_files_write_the_same_leaderboard(tmp_path):
     copy = tmp_path / "leaderboard.md"
     text = PAGE.read_text(encoding="utf-8")
     copy.write_text(text, encoding="utf-8")
