@@ -397,7 +397,9 @@ def strips(figure, given):
 
 def modal():
     """The way of the user interface: started by invoke, looked at by a timer."""
-    operators = sys.modules["bl_ext.user_default.motionloom.operators"]
+    package = "bl_ext.user_default.motionloom.operators"
+    aim, find = sys.modules[f"{package}.aim"], sys.modules[f"{package}.find"]
+    base = sys.modules[f"{package}.studio_operator"]
     seen, followed = [], []
 
     class Window:  # stands for the window manager, which has no event loop here
@@ -418,21 +420,21 @@ def modal():
         preferences, scene = bpy.context.preferences, bpy.context.scene
         view_layer = bpy.context.view_layer
 
-    class Aim(operators._BringOperator):
+    class Aim(aim.BringOperator):
         bl_label, live, _answered = "Aim", True, None
-        collect = operators.MOTIONLOOM_OT_aim.collect
-        ask = staticmethod(operators.MOTIONLOOM_OT_aim.ask)
-        apply = operators.MOTIONLOOM_OT_aim.apply
-        modal = operators.MOTIONLOOM_OT_aim.modal
+        collect = aim.MOTIONLOOM_OT_aim.collect
+        ask = staticmethod(aim.MOTIONLOOM_OT_aim.ask)
+        apply = aim.MOTIONLOOM_OT_aim.apply
+        modal = aim.MOTIONLOOM_OT_aim.modal
 
         def report(self, kind, text):
             followed.append(text)
 
-    class Operator(operators._StudioOperator):
+    class Operator(base.StudioOperator):
         bl_label = "Find"
-        collect = operators.MOTIONLOOM_OT_find.collect
-        ask = staticmethod(operators.MOTIONLOOM_OT_find.ask)
-        apply = operators.MOTIONLOOM_OT_find.apply
+        collect = find.MOTIONLOOM_OT_find.collect
+        ask = staticmethod(find.MOTIONLOOM_OT_find.ask)
+        apply = find.MOTIONLOOM_OT_find.apply
 
         def report(self, kind, text):
             seen.append([*kind, text])
@@ -445,26 +447,26 @@ def modal():
             background = False
             online_access = False
 
-    context, operator, real = Context(), Operator(), operators.bpy
+    context, operator, real = Context(), Operator(), base.bpy
     Window.motionloom.words = "walk"
-    operators.bpy = Blender
+    base.bpy = Blender
     try:
         seen.append(sorted(operator.invoke(context, Event())))
         second = Operator()
         seen.append(sorted(second.invoke(context, Event())))
     finally:
-        operators.bpy = real
+        base.bpy = real
     operator._call.wait(LIMIT)
     seen.append(sorted(operator.modal(context, Event())))
     Window.motionloom.words = ""
     bpy.ops.motionloom.find()
     # A target that is dragged is followed, until Esc.
     target, follower = bpy.context.scene.motionloom.target, Aim()
-    operators.bpy = types.SimpleNamespace(app=Blender.app, data=bpy.data)
+    base.bpy = types.SimpleNamespace(app=Blender.app, data=bpy.data)
     try:
         follower.invoke(context, Event())
     finally:
-        operators.bpy = real
+        base.bpy = real
     for _ in range(3):
         follower._call.wait(LIMIT)
         target.location.z -= 0.05

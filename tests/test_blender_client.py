@@ -356,7 +356,7 @@ def test_the_extension_is_built(tmp_path):
     assert output.name == f"motionloom-blender-{ml.__version__.partition('.dev')[0]}.zip"
     with zipfile.ZipFile(output) as archive:
         names = archive.namelist()
-        assert {"blender_manifest.toml", "__init__.py", "LICENSE", "operators.py"} <= set(names)
+        assert {"blender_manifest.toml", "__init__.py", "LICENSE", "operators/aim.py"} <= set(names)
         assert not [name for name in names if "__pycache__" in name]
         for name in names:
             if name.endswith(".py"):
