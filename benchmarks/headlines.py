@@ -6,10 +6,13 @@ compared by time, relative to the time of a fixed piece of work on the same mach
 (`benchmarks.process.yardstick`). A row is not compared if another processor was used and one of the
 reports does not have that time.
 
-Ratios also depend on the load, because memory and caches are shared: on another processor, with ten
-processes waiting, rivals that read more memory took up to 2.3 times as long relative to ours. A
-report that was measured at a load above the number of cores is therefore compared, but not stored.
-Neither is a report that lacks the rivals of the stored one.
+Ratios also depend on the processor: a larger cache helped rivals that read more memory up to twice
+as much as ours, and our times stayed the same. On another processor, a row with a rival is
+therefore slower only if both its ratio and its time say so.
+
+Memory and caches are shared, so ratios also depend on the load. A report that was measured at a
+load above the number of cores is compared, but not stored. Neither is a report that lacks the
+rivals of the stored one.
 """
 
 from __future__ import annotations
@@ -56,13 +59,17 @@ def slowdowns(report: dict[str, Any], folder: Path) -> dict[str, float]:
     for row in stored["results"]:
         before.setdefault(row["what"], []).append(row)
     speed = _machine_speed(report, stored)
+    elsewhere = report["machine"].get("cpu") != stored["machine"].get("cpu")
     by_task: dict[str, list[float]] = {}
     for row in report["results"]:
         rows = before.get(row["what"], [])
         old = next((old for old in rows if old["rival"] == row["rival"]), None)
-        times = None if old is None else _by_ratio(row, old)
-        if times is None and rows and speed is not None:
-            times = _by_time(row, rows[0], speed)
+        ratio = None if old is None else _by_ratio(row, old)
+        time = _by_time(row, rows[0], speed) if rows and speed is not None else None
+        if ratio is not None and time is not None:
+            times = min(ratio, time) if elsewhere else ratio
+        else:
+            times = time if ratio is None else ratio
         if times is not None:
             by_task.setdefault(row["what"], []).append(times)
     return {what: median(values) for what, values in by_task.items()}

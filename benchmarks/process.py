@@ -99,13 +99,21 @@ def yardstick() -> float:
 
 
 def _processor() -> str:
+    """Name, family and model: cloud providers give processors of several generations one name."""
+    facts: dict[str, str] = {}
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
+            key, _, text = line.partition(":")
+            facts.setdefault(key.strip(), text.strip())
     except OSError:
         pass
-    return platform.processor() or platform.machine()
+    if "model name" not in facts:
+        return platform.processor() or platform.machine()
+    numbers = [f"{word} {facts[key]}" for word, key in _GENERATION.items() if key in facts]
+    return " ".join([facts["model name"], *([f"({', '.join(numbers)})"] if numbers else [])])
+
+
+_GENERATION = {"family": "cpu family", "model": "model"}
 
 
 def _version(package: str) -> str:

@@ -582,6 +582,27 @@ def test_times_of_another_processor_are_not_compared_without_a_yardstick(tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("ours", "rival", "yardstick", "falls"),
+    [
+        (1.0, 5.0, 0.1, False),  # only the rival is faster there
+        (2.0, 10.0, 0.1, True),
+        (0.5, 2.5, 0.05, False),  # a machine that is twice as fast helps the rival more
+        (1.0, 5.0, 0.05, True),
+        (1.0, 5.0, None, True),  # without a yardstick, only the ratio can tell
+    ],
+)
+def test_on_another_processor_the_ratio_and_the_time_must_both_be_worse(
+    tmp_path, ours, rival, yardstick, falls
+):
+    keep(measured_report((HEADLINE, 1.0, 10.0)), tmp_path)
+    other = measured_report((HEADLINE, ours, rival), yardstick=yardstick)
+    other["machine"]["cpu"] = "6502"
+    assert bool(fallen(other, tmp_path)) is falls
+    other["machine"]["cpu"] = REPORT["machine"]["cpu"]
+    assert fallen(other, tmp_path)
+
+
+@pytest.mark.parametrize(
     ("load", "rival", "reason"),
     [(0.9, 10.0, None), (9.5, 10.0, "the load was 9.5 on 1 cores"), (0.9, None, "no rival was")],
 )
