@@ -115,3 +115,10 @@ def test_the_command(takes, tmp_path):
     }
     again = ran("export", takes.path, tmp_path / "data")
     assert again.returncode == 2 and "is not empty; choose a new folder" in again.stderr
+
+
+def test_the_command_writes_the_conventions_of_a_program(takes, tmp_path):
+    ran("export", takes.path, tmp_path / "unreal", "--only", "walk", "--preset", "unreal")
+    assert "pelvis" in ml.load(tmp_path / "unreal" / "walk.bvh").skeleton.names
+    wrong = ran("export", takes.path, tmp_path / "poser", "--preset", "poser")
+    assert wrong.returncode == 2 and "preset must be one of blender, " in wrong.stderr

@@ -31,6 +31,14 @@ def test_pygltflib_finds_every_joint_where_we_put_it(tmp_path, rng, suffix):
         assert np.abs(read.joint_positions(key) - wanted[key]).max() < 1e-5
 
 
+def test_the_animation_of_a_single_motion_has_its_name(tmp_path, rng):
+    pytest.importorskip("pygltflib", reason="pygltflib is not installed")
+    kick = random_motion(rng, name="kick")
+    assert NaiveGltf(kick.save(tmp_path / "a.glb")).gltf.animations[0].name == "kick"
+    ml.save([kick, kick], tmp_path / "two.glb")
+    assert NaiveGltf(tmp_path / "two.glb").gltf.animations[0].name == "motion"
+
+
 def test_sticks_reach_from_joint_to_joint(tmp_path, rng):
     pytest.importorskip("pygltflib", reason="pygltflib is not installed")
     rest = rot.exp(rng.normal(scale=0.4, size=(9, 3)))

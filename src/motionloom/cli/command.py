@@ -227,7 +227,9 @@ def command(name: str, function: Callable[..., None]) -> Command:
     if names:
         listed.append(_preset_row(tuple(names)))
 
-    def run(preset: str | None = None, **given: Any) -> None:
+    def run(**given: Any) -> None:
+        # Without settings that have presets, --preset is an option of the function itself.
+        preset: str | None = given.pop("preset", None) if names else None
         words = {
             key.removeprefix(_FIELD): value
             for key, value in given.items()

@@ -89,7 +89,7 @@ INSPECT = Option(
 
 EXPORT = Option("Write each result, cut to its frames, to this folder.", metavar="DIR")
 TO = Option(
-    "Format of exported clips: bvh, fbx, glb, ...",
+    "Format of exported clips: bvh, fbx, glb, ... [bvh]",
     metavar="SUFFIX",
     expert=True,
     check=check_suffix,
@@ -105,11 +105,17 @@ def open_library(path: Path) -> Library:
     return Library(path)
 
 
+def check_export(folder: Path | None, suffix: str | None) -> None:
+    """Raise `InvalidInput` if there is a format for exported clips, but no folder."""
+    if folder is None and suffix is not None:
+        raise InvalidInput(f"--to requires --export DIR, the folder for clips in {suffix}")
+
+
 def export_clips(
     library: Library,
     matches: Sequence[Match | TextMatch],
     folder: Path | None,
-    suffix: str,
+    suffix: str | None,
     *,
     quiet: bool,
 ) -> None:
@@ -117,7 +123,7 @@ def export_clips(
     if folder is None:
         return
     with progress("exporting", len(matches), quiet=quiet) as advance:
-        library.export(folder, matches, to=suffix, progress=advance)
+        library.export(folder, matches, to=suffix or "bvh", progress=advance)
     remark(f"{counted(len(matches), 'clip')} written to {folder}")
 
 

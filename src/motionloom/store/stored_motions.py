@@ -311,7 +311,10 @@ class StoredMotions:
         }
         close.sort(key=lambda candidate: (-likeness[candidate], candidate))
         near = list(dict.fromkeys([*ends, *close]))[:8]
-        if labeled := self.with_label(str(name)):
+        before = str(name).rpartition(":")[0]  # a range that could not be read is part of the name
+        if before in names:
+            also = f"write a range of frames as {before}:START-END, of seconds as {before}:1.5s-4s"
+        elif labeled := self.with_label(str(name)):
             some = ", ".join(labeled[:8]) + (", ..." if len(labeled) > 8 else "")
             also = f"this is a label of {some}"
         elif near:

@@ -12,6 +12,7 @@ from motionloom.cli.options import (
     LIB,
     PAGES,
     TO,
+    check_export,
     check_picture,
     export_clips,
     open_library,
@@ -57,7 +58,7 @@ def search(
     settings: Annotated[SearchSettings, Fields(show=("tiers",))],
     *,
     export: Annotated[Path | None, EXPORT] = None,
-    to: Annotated[str, TO] = "bvh",
+    to: Annotated[str | None, TO] = None,
     sheet: Annotated[Path | None, _SHEET] = None,
     strip: Annotated[Path | None, _STRIP] = None,
     json: Annotated[bool, JSON] = False,
@@ -67,6 +68,7 @@ def search(
     Matches are printed by rank, nearest first. If the query is in the library, it comes first, with
     distance 0.
     """
+    check_export(export, to)
     lib = open_library(library)
     matches = lib.search(query, settings)
     export_clips(lib, matches, export, to, quiet=json)
@@ -113,7 +115,7 @@ def family(
         ),
     ] = None,
     export: Annotated[Path | None, EXPORT] = None,
-    to: Annotated[str, TO] = "bvh",
+    to: Annotated[str | None, TO] = None,
     sheet: Annotated[Path | None, _SHEET] = None,
     strip: Annotated[Path | None, _STRIP] = None,
     json: Annotated[bool, JSON] = False,
@@ -122,6 +124,7 @@ def family(
 
     Members are sorted by their distance from the query in the match graph.
     """
+    check_export(export, to)
     lib = open_library(library)
     members = lib.family(query, settings)
     if sweep is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Argument
-from motionloom.cli.options import EXPORT, JSON, LIB, TO, export_clips, open_library
+from motionloom.cli.options import EXPORT, JSON, LIB, TO, check_export, export_clips, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.text.settings import ClusterSettings, FindSettings
@@ -24,7 +24,7 @@ def find(
     settings: FindSettings,
     *,
     export: Annotated[Path | None, EXPORT] = None,
-    to: Annotated[str, TO] = "bvh",
+    to: Annotated[str | None, TO] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Find motions that match a description: "right foot kicks high, then turns left".
@@ -32,6 +32,7 @@ def find(
     Motions whose name or labels contain all words come first. The others are ranked by the events
     they show and by the labels of similar motions. The segment with the events is printed.
     """
+    check_export(export, to)
     lib = open_library(library)
     if not len(lib):
         raise InvalidInput(f"{library}: the library is empty; import motions first")

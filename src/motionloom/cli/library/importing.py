@@ -196,7 +196,7 @@ def _print_report(report: ImportReport, lib: Library) -> None:
     for line in left_out_lines(report.left_out):
         remark(f"skipped  {line}")
     for names, count in report.carriers.items():
-        remark(f"root     the hips, not {names} above them, in {counted(count, 'motion')}")
+        remark(f"root     {names} merged into the hips in {counted(count, 'motion')}")
     for height, motions in _by_height(report.unusual_heights).items():
         remark(
             f"height   {height} m in {counted(len(motions), 'motion')} ({motions[0]}"

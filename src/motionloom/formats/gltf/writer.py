@@ -55,6 +55,8 @@ def gltf_document(
             "a glTF file needs at least one motion, and each motion at least one frame"
         )
     draft = Document(compact)
+    if len(cast) == 1 and cast[0][0]:
+        draft.animation["name"] = cast[0][0]  # programs list animations of many files by name
     for number, (name, motion) in enumerate(cast):
         draft.add_curves(motion, draft.add_character(name, motion, number, kind))
     return draft.finished()
