@@ -66,7 +66,7 @@ def write_controls(
         )
         for control, joint in controls.items()
     }
-    places = _torso_heads(figure, rest, answer, orientations, heads, wanted["torso"])
+    places = _torso_heads(figure, answer, orientations, heads, wanted["torso"])
     evaluated = _evaluated(context, figure, wanted, places, frames)
     for control, (spins, moves) in evaluated.items():
         bone = figure.pose.bones[control]
@@ -96,7 +96,7 @@ def controls_of(figure: bpy.types.Object, joints: Sequence[str]) -> dict[str, st
     return controls
 
 
-def _torso_heads(figure, rest: RestPose, answer, orientations, heads, turned) -> np.ndarray:
+def _torso_heads(figure, answer, orientations, heads, turned) -> np.ndarray:
     """Positions (T, 3) of the torso control, in the armature's space.
 
     The spine bends about a pivot, the head of the hip and chest controls, which is a joint.

@@ -106,7 +106,7 @@ def test_what_could_not_be_made_leaves_nothing(state):
     for number in range(50):
         with pytest.raises(InvalidInput, match="it cannot be"):
             state.cached(("thing", number), fails)
-    assert (state.cached_keys, state.computing_keys) == ((), ())
+    assert state.cached_keys == ()
     assert state.cached(("thing", 0), lambda: "now it can") == "now it can"
 
 

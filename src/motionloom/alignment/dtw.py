@@ -26,7 +26,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +33,6 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 
-Steps = Literal["slope", "classic"]
 STEPS: tuple[str, ...] = ("slope", "classic")
 
 # The step that leads to a cell. If costs are equal, the diagonal is preferred.

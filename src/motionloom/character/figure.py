@@ -269,10 +269,10 @@ class _Figure:
             Loft(high, low, LEFT, back, self.joints([self.at["hips"], *upper]), 0.06 * size),
             Loft(top, knee, LEFT, self.sections(_THIGH), upper, 0.035 * size),
             Loft(knee, ankle, LEFT, self.sections(_SHANK), lower, 0.016 * size),
-            self.foot(side, ankle, knee),
+            self.foot(side, ankle),
         ]
 
-    def foot(self, side: str, ankle: Array, knee: Array) -> Loft:
+    def foot(self, side: str, ankle: Array) -> Loft:
         size = self.size
         ball = self.place.get(f"{side}_foot")
         length = 0.262 * size

@@ -84,9 +84,9 @@ def dance_to(
     )  # fmt: skip
 
 
-def _in_place(plan, bar, count, before, now, *, last) -> None:
+def _in_place(plan, bar, count, before, now) -> None:
     """Step forward with the left foot and back, then forward with the right foot and back."""
-    _grapevine(plan, 2, count, before, now, last=last)
+    _grapevine(plan, 2, count, before, now)
 
 
 def _dance(
@@ -104,7 +104,7 @@ def _dance(
             together = bool(rng.integers(2))
             lean = 0.07 + 0.08 * rng.random()
         before, now = float(beats[k - 1]), float(beats[k])
-        footwork(plan, bar, count, before, now, last=k == len(beats) - 1)
+        footwork(plan, bar, count, before, now)
         if late > 0.0:
             before_late, slips = slips, rng.uniform(-late, late, size=2)
         else:
@@ -152,7 +152,7 @@ def _put(plan, side, before, now, place, heading, *, width=None) -> None:
     )  # fmt: skip
 
 
-def _side_steps(plan, bar, count, before, now, *, last) -> None:
+def _side_steps(plan, bar, count, before, now) -> None:
     """Step left, close, right, close, with a quarter turn to the left in every other bar."""
     side = SIDES[0] if count in (0, 3) else SIDES[1]
     heading = plan.heading
@@ -179,7 +179,7 @@ def _close(plan, side, before, now, heading) -> None:
     _put(plan, side, before, now, middle, heading)
 
 
-def _grapevine(plan, bar, count, before, now, *, last) -> None:
+def _grapevine(plan, bar, count, before, now) -> None:
     """Step side, behind, side, close, to the left and then the right; then rock forward."""
     style = bar % 3
     heading = plan.heading

@@ -45,7 +45,6 @@ _VIEW = 1.05  # radians; angle of view of a phone or webcam across the longer si
 _DEPTH_SECONDS = 0.05  # of the body's depth, deviation of the Gaussian
 _WAY_SECONDS = 0.25  # of the hips' distance from the camera
 _LEAST_SEEN = 0.05  # confidence
-_HIDDEN = 0.5  # visibility below which a joint counts as hidden
 _JOINTS = np.array([11, 12, 13, 14, 15, 16, 23, 24, 25, 26, 27, 28])  # shoulders to ankles
 
 
@@ -151,7 +150,7 @@ def landmark_motion(
     )  # fmt: skip
     motion = solved(points, repairs, roles=roles, smooth=smooth)
     origin = replace(motion.origin, format="video", layout="mediapipe: landmarks of a film")
-    error = tuple(round(float(value), 4) for value in expected_error(body, chance))
+    error = tuple(round(float(value), 4) for value in expected_error(chance))
     return replace(motion, origin=replace(origin, expected_error=error))
 
 
@@ -196,7 +195,7 @@ def _smoothed(values: Array, seen: NDArray[np.bool_], frames: float) -> Array:
     return gaussian_smooth(filled, frames) if frames > 0.3 else filled
 
 
-def expected_error(body: Array, chance: Array) -> Array:
+def expected_error(chance: Array) -> Array:
     """Return the expected error of a joint in each frame, in meters (T,)."""
     hidden = 1.0 - chance[:, _JOINTS]
     return 0.10 + 0.08 * hidden.mean(axis=1)

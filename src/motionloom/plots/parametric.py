@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 _SCALE = "viridis"
-_INCHES = 4.2
 
 
 def draw_overlay(

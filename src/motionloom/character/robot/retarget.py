@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
 from motionloom.character.robot.model import Robot
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion
     from motionloom.motion.feet.contacts import FootContacts
 
-Array = NDArray[np.float64]
 
 _DEEP = 0.002  # meters below the floor that are not corrected
 _LIFT_SECONDS = 0.1

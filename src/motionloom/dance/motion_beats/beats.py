@@ -296,7 +296,7 @@ def _beats_of(
     """Return the periods, the chosen one first, with the reference beats and the motion beats."""
     is_given = settings.bpm is not None
     if settings.level != 1.0 and (is_given or settings.first_beat is not None):
-        possible = led_by(at_level(signal, possible, settings.level), possible)
+        possible = led_by(at_level(possible, settings.level), possible)
     if settings.first_beat is not None or len(candidates) < 3:
         grid = steady_beats(
             settings.first_beat or 0.0, possible[0].seconds, 0.0, candidates.seconds
@@ -317,7 +317,7 @@ def _beats_of(
         possible = led_by(slower, possible)
         reference, times = _counted(candidates, signal, slower.seconds, settings)
     if settings.level != 1.0:
-        possible = led_by(at_level(signal, possible, settings.level), possible)
+        possible = led_by(at_level(possible, settings.level), possible)
         reference, times = _counted(candidates, signal, possible[0].seconds, settings)
     return possible, reference, times
 
@@ -331,7 +331,7 @@ def _level_of_steps(
     crowded = float(np.mean(landed or [0])) > _CROWDED * candidates.seconds / period
     if not crowded or 0.5 * period < shortest:
         return possible
-    return led_by(at_level(signal, possible, 0.5), possible)
+    return led_by(at_level(possible, 0.5), possible)
 
 
 def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float = OWN) -> Array:

@@ -62,7 +62,7 @@ def read(request: dict) -> dict:
         )
         if request["meshes"]:
             facts["meshes"] = _meshes(
-                file.scene, file.nodes, file.place, facts.pop("nodes"), file.parents, arrays
+                file.scene, file.place, facts.pop("nodes"), file.parents, arrays
             )
         facts.pop("nodes", None)
         np.savez(request["output"], **arrays)
@@ -473,7 +473,7 @@ def _apart(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.arccos(np.clip((np.trace(axes[0].T @ axes[1]) - 1.0) / 2.0, -1.0, 1.0)))
 
 
-def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:
+def _meshes(scene, place, joints, parents, arrays) -> list[dict]:
     """Return the skinned meshes, one per material, and add their arrays to `arrays`."""
     meshes: list[dict] = []
     point = {joint: number for number, joint in enumerate(joints)}

@@ -144,16 +144,16 @@ def _decoded(container, stream, fps, facts: dict):
                     time = picture.time - start
                 count += 1
                 yield time, _image(picture)
-    except (av.error.FFmpegError, ValueError) as error:
+    except (av.error.FFmpegError, ValueError):
         if not count:
-            raise UnreadableVideo(_broken(stream, error)) from None
+            raise UnreadableVideo(_broken(stream)) from None
         broken += 1
     if not count:
-        raise UnreadableVideo(_broken(stream, None))
+        raise UnreadableVideo(_broken(stream))
     facts["broken"] = broken
 
 
-def _broken(stream, error) -> str:
+def _broken(stream) -> str:
     name = stream.codec_context.name or "unknown"
     return (
         f"no frame can be decoded (codec {name}). Convert the film, for example with "

@@ -48,7 +48,6 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-SUFFIXES = (".csv", ".npz", ".pkl")
 LAYOUTS = ("lafan", "bones-seed")
 _RATES = {"lafan": 30.0, "bones-seed": 120.0}  # rates of the data sets, which files do not state
 _BONES = ["root_translateX", "root_translateY", "root_translateZ"]

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _TILTED = np.radians(60.0), np.radians(120.0)
 _UP, _DOWN, _LEFT = np.array([0.0, 1, 0]), np.array([0.0, -1, 0]), np.array([1.0, 0, 0])

@@ -21,7 +21,6 @@ from motionloom.motion.skeleton import BodyTree, Skeleton
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
-Array = NDArray[np.float64]
 
 _SIDES = ("left", "right")
 # Distance from the ankle to the ball, forward and down, in leg lengths: 0.14 to 0.18 and 0.066 to

@@ -57,7 +57,7 @@ def transfer_fingers(
 class _Hand:
     """A hand at rest: its wrist, and its axes as a rotation ``wxyz``."""
 
-    def __init__(self, skeleton: Skeleton, side: str, wrist: int, axes: Array) -> None:
+    def __init__(self, skeleton: Skeleton, wrist: int, axes: Array) -> None:
         self.wrist, self.axes = wrist, axes
         self._places = _rest_places(skeleton)
         parents = [*skeleton.parents, *skeleton.end_parents]
@@ -83,7 +83,7 @@ class _Hand:
             return None
         x, z = along / np.linalg.norm(along), out / np.linalg.norm(out)
         axes = rot.from_matrix(np.stack([x, np.cross(z, x), z], axis=-1))
-        return cls(skeleton, side, wrist, axes)
+        return cls(skeleton, wrist, axes)
 
     def bone(self, joint: int) -> Array | None:
         """Return the direction of a finger's bone in the axes of the hand, or None without one."""

@@ -156,12 +156,6 @@ class AppState:
             return tuple(self._cache)
 
     @property
-    def computing_keys(self) -> tuple[tuple, ...]:
-        """Keys of the values that are being computed."""
-        with self._lock:
-            return tuple(self._computing)
-
-    @property
     def listener_count(self) -> int:
         """Number of open `listening` contexts."""
         with self._lock:

@@ -135,7 +135,7 @@ def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
     for phrase in parse_script(script):
         options = candidates(index, library, phrase) if not _two_segments(phrase, library) else []
         if phrase.along and (not options or phrase.seconds is not None and options[0].match < 1.0):
-            upper, lower = _layers(index, library, phrase, options)
+            upper, lower = _layers(index, library, phrase)
             if upper:
                 arms[len(phrases)] = upper
                 phrases.append(phrase)
@@ -150,7 +150,7 @@ def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
     return Wanted(tuple(phrases), tuple(choices), tuple(bridges), arms)
 
 
-def chosen(library: Store, asked: Wanted, verdicts: Verdicts, seams: Seams) -> list[Chosen]:
+def chosen(asked: Wanted, verdicts: Verdicts, seams: Seams) -> list[Chosen]:
     """Return the lowest-cost sequence of candidates, with bridges where they reduce the cost."""
 
     def cost(n: int) -> list[float]:
@@ -300,7 +300,7 @@ def _two_segments(phrase: Phrase, library: Store) -> bool:
 
 
 def _layers(
-    index: TextIndex, library: Store, phrase: Phrase, options: Sequence[PhraseCandidate]
+    index: TextIndex, library: Store, phrase: Phrase
 ) -> tuple[list[PhraseCandidate], list[PhraseCandidate]]:
     """Return arms that show a phrase, with legs for the simultaneous action; empty if none fit.
 

@@ -62,7 +62,7 @@ def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
     seams, verdicts = Seams(library), Verdicts()
     best: tuple[tuple[float, ...], ActedScript] | None = None
     for _ in range(ATTEMPTS):
-        line = chosen(library, asked, verdicts, seams)
+        line = chosen(asked, verdicts, seams)
         acted = act_plan(library, planned(line, seams), line)
         faults = _faults(acted, line, verdicts)
         if best is None or faults < best[0]:
