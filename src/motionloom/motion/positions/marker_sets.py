@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from motionloom.motion.denoising import denoise_positions
 from motionloom.motion.positions.layouts import landmarks_in
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.directions import perpendicular, unit
 
 Array = NDArray[np.float64]
 
@@ -325,7 +326,7 @@ class _Body:
             for side, across in (("left", "right"), ("right", "left")):
                 if f"{side}_{end}" in at or (end == "psis" and "sacrum" in at):
                     continue
-                normal = _unit(at[f"left_{other}"] - at[f"right_{other}"])
+                normal = unit(at[f"left_{other}"] - at[f"right_{other}"])
                 middle = 0.5 * (at[f"left_{other}"] + at[f"right_{other}"])
                 there = at[f"{across}_{end}"]
                 away = ((there - middle) * normal).sum(axis=1, keepdims=True)
@@ -335,8 +336,8 @@ class _Body:
         front = 0.5 * (left + right)
         pair = "left_psis" in at and "right_psis" in at
         back = 0.5 * (at["left_psis"] + at["right_psis"]) if pair else at["sacrum"]
-        lateral = _unit(left - right)
-        upward = _unit(rot.cross(front - back, lateral))
+        lateral = unit(left - right)
+        upward = unit(rot.cross(front - back, lateral))
         forward = rot.cross(lateral, upward)
         width, depth = _apart(left, right), _apart(front, back)
         # Harrington et al. 2007, equations with the width and the depth of the pelvis, in meters.
@@ -360,7 +361,7 @@ class _Body:
             upward = at["c7"] + at["clavicle"] - at["t10"] - at["sternum"]
         else:
             upward = middle - 0.5 * (joints["left_hip"] + joints["right_hip"])
-        down = _SHOULDER * _apart(left, right) * _unit(_beyond(upward, left - right))
+        down = _SHOULDER * _apart(left, right) * unit(perpendicular(upward, left - right))
         for side, top in tops.items():
             assert top is not None
             joints.setdefault(f"{side}_shoulder", top - down)
@@ -387,7 +388,7 @@ class _Body:
             if outward is None:  # the plane of the leg, or sideways from the pelvis
                 across = joints["right_hip"] - joints["left_hip"]
                 outward = sign * across
-            axis = _unit(_beyond(outward, shank))
+            axis = unit(perpendicular(outward, shank))
             there = at[ankle] - _ANKLE * _apart(at[ankle], center) * axis
         if knee not in joints:
             self._guess(knee)
@@ -415,7 +416,7 @@ class _Body:
                     center, axis = _next_to(shoulder, at[elbow], there, _ELBOW, -sign)
                     if self.bars and len(ends) == 2 and ends[1] in at:
                         across = at[ends[0]] - at[ends[1]]
-                        dorsal = sign * _unit(rot.cross(joints[wrist] - center, across))
+                        dorsal = sign * unit(rot.cross(joints[wrist] - center, across))
                         inner = _WRIST * _apart(joints[wrist], center)
                         there = joints[wrist] - inner * dorsal
                 joints[elbow] = center
@@ -444,7 +445,7 @@ class _Body:
         if all(key in at for key in bands):
             front, back = (0.5 * (at[a] + at[b]) for a, b in (bands[:2], bands[2:]))
             others["head"], others["nose"] = 0.5 * (front + back), front
-            above = _unit(rot.cross(front - back, at[bands[0]] - at[bands[1]]))
+            above = unit(rot.cross(front - back, at[bands[0]] - at[bands[1]]))
             others["head_top"] = others["head"] + _CROWN * _apart(front, back) * above
             for side in _SIDES.values():
                 others[f"{side}_ear"] = 0.5 * (at[f"{side}_front_head"] + at[f"{side}_back_head"])
@@ -468,14 +469,14 @@ def _next_to(
     one side only. For a straight limb, the axis is the direction of ``q``. If it is hardly bent, or
     overextended, the direction `outward` decides instead of `sign`.
     """
-    along = _unit(end - start)
-    away = _beyond(marker - start, along)
+    along = unit(end - start)
+    away = perpendicular(marker - start, along)
     distance = np.linalg.norm(away, axis=1)
     offset = share * _apart(start, marker)
     # A straight limb shows the distance: the marker is never closer to the line.
     offset = min(offset, float(np.quantile(distance, 0.02)))
     cosine = np.clip(offset / np.maximum(distance, 1e-9), 0.0, 1.0)[:, None]
-    toward = _unit(away)
+    toward = unit(away)
     aside = sign * rot.cross(along, toward)
     sine = np.sqrt(1.0 - cosine**2)
     if outward is not None:
@@ -484,12 +485,3 @@ def _next_to(
         aside = np.where((bent | agrees)[:, None], aside, -aside)
     axis = cosine * toward + sine * aside
     return marker - offset * axis, axis
-
-
-def _beyond(vectors: Array, direction: Array) -> Array:
-    unit = _unit(direction)
-    return vectors - (vectors * unit).sum(axis=-1, keepdims=True) * unit
-
-
-def _unit(vectors: Array) -> Array:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)

@@ -35,6 +35,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion.motion import Motion
 from motionloom.motion.positions.layouts import LANDMARKS, NEEDED
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.directions import perpendicular, unit
 from motionloom.motion.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -192,7 +193,7 @@ class _Body:
         upward = top - middle
         if anatomical:  # the pelvis is rigid, so its own points show how it is tilted
             rigid = (seen["hips"] - middle) + (seen["spine"] - middle)
-            if np.median(_length(_beyond(rigid, across))) > 0.03:
+            if np.median(_length(perpendicular(rigid, across))) > 0.03:
                 upward = rigid
         self.add("hips", "", np.zeros(3), _frames(across, upward, X, Y))
         if anatomical:
@@ -207,9 +208,9 @@ class _Body:
         if np.median(_length(collars)) < 0.04:
             collars = seen["left_shoulder"] - seen["right_shoulder"]
         upward = seen["neck"] - seen["chest"]
-        if np.median(_length(_beyond(upward, collars))) < 0.02:
+        if np.median(_length(perpendicular(upward, collars))) < 0.02:
             upward = seen["chest"] - seen[line[-2] if len(line) > 1 else "hips"]
-        if np.median(_length(_beyond(upward, collars))) < 0.02:
+        if np.median(_length(perpendicular(upward, collars))) < 0.02:
             upward = seen["chest"] - self.path["hips"]
         chest = _frames(collars, upward, X, Y)
         before = "hips"
@@ -218,7 +219,7 @@ class _Body:
                 self._rigid(key, before, chest)
                 break
             share = (number + 1) / len(line)
-            lateral = _unit(self.axis("hips", X)) * (1.0 - share) + _unit(collars) * share
+            lateral = unit(self.axis("hips", X)) * (1.0 - share) + unit(collars) * share
             self.path[key] = self._rigid_path(key, before)
             bone = seen[line[number + 1]] - self.path[key]
             between = rot.slerp(self.world("hips"), chest, share)
@@ -263,7 +264,7 @@ class _Body:
         shoulders = seen["left_shoulder"] - seen["right_shoulder"]
         hips = self.axis("hips", X)
         back = -self.axis("hips", Z)
-        lateral = _unit(hips) + _unit(shoulders)
+        lateral = unit(hips) + unit(shoulders)
         if "spine" in seen:
             self._bend("spine", "hips", seen["spine"], Y, hips, back)
             self._bend("chest", "spine", top, Y, lateral, back)
@@ -296,12 +297,12 @@ class _Body:
         length = float(np.median(distance) if high - low < _STIFF else _SLACK * high)
         half = 0.5 * max(length, _MIN_LENGTH)
         rise = np.sqrt(np.maximum(half * half - 0.25 * distance * distance, 0.0))
-        aside = _unit(_beyond(pole, way))
+        aside = unit(perpendicular(pole, way))
         knee = start + 0.5 * way + (rise if length > high else 0.0 * rise)[:, None] * aside
         like = self.world(parent)
         axis = X if abs(rest @ Y) > 0.5 else Y
         self.add(first, parent, np.zeros(3), _frames(knee - start, second, rest, axis, like=like))
-        self.path[middle] = self.path[first] + half * _unit(knee - start)
+        self.path[middle] = self.path[first] + half * unit(knee - start)
         world = _frames(target - self.path[middle], second, rest, axis, like=like)
         self.add(middle, first, half * rest, world)
         self.add(key, middle, half * rest, world)
@@ -380,9 +381,9 @@ class _Body:
             max(float(np.median(_length(self.seen[b] - self.seen[a]))), _MIN_LENGTH)
             for a, b in ((first, middle), (middle, last))
         ]
-        upper = _unit(self.seen[middle] - start)
+        upper = unit(self.seen[middle] - start)
         joint = start + lengths[0] * upper
-        lower = _unit(self.seen[last] - joint)
+        lower = unit(self.seen[last] - joint)
         swing = rot.between(rot.rotate(trunk, np.broadcast_to(rest, upper.shape)), upper)
         prior = rot.rotate(rot.multiply(swing, trunk), np.broadcast_to(hinge, upper.shape))
         sure = max(self.noise / min(lengths), _SURE)
@@ -423,12 +424,12 @@ class _Body:
         here = self.path["head"]
         if pair is not None and "nose" in seen:
             across, ahead = seen[pair[0]] - seen[pair[1]], seen["nose"] - here
-            if pair[0].endswith("eye") and np.median(_length(_beyond(ahead, across))) < 0.03:
+            if pair[0].endswith("eye") and np.median(_length(perpendicular(ahead, across))) < 0.03:
                 ahead = seen["nose"] - self.path["chest"]
             self.joints[-1].world = _frames(across, ahead, X, Z, like=chest)
         elif "nose" in seen and "head_top" in seen:
             above, ahead = seen["head_top"] - here, seen["nose"] - seen["head_top"]
-            forward = _beyond(ahead, above)
+            forward = perpendicular(ahead, above)
             if np.median(_length(forward)) > 0.03:
                 self.joints[-1].world = _frames(above, ahead, Y, Z, like=chest)
             else:  # the points lie on a line
@@ -467,7 +468,7 @@ class _Body:
 
 def _usual(bones: Array, frames: Array) -> Array:
     """Return the usual direction of a bone (T, 3) in moving frames (T, 4), within its y-z plane."""
-    seen = np.median(rot.rotate(rot.inverse(frames), _unit(bones)), axis=0)
+    seen = np.median(rot.rotate(rot.inverse(frames), unit(bones)), axis=0)
     lean = np.clip(np.arctan2(seen[2], seen[1]), -_MOST_LEAN, _MOST_LEAN)
     return np.array([0.0, np.cos(lean), np.sin(lean)])
 
@@ -508,8 +509,8 @@ def _hinge_axes(upper: Array, lower: Array, prior: Array, sure: float, fps: floa
     weights = np.where(sine > _BENT, (sine / sure) ** 2, 0.0)
     rough = _smooth_complex(value / np.maximum(sine, 1e-9), weights, anatomical, stiffness)
     flipped = (sine <= _BENT) & ((value * rough.conj()).real < 0.0)
-    unit = value * np.where(flipped, -1.0, 1.0) / np.maximum(sine, 1e-9)
-    angle = _smooth_complex(unit, (sine / sure) ** 2, anatomical, stiffness)
+    phase = value * np.where(flipped, -1.0, 1.0) / np.maximum(sine, 1e-9)
+    angle = _smooth_complex(phase, (sine / sure) ** 2, anatomical, stiffness)
     angle = angle / np.maximum(np.abs(angle), 1e-12)
     return angle.real[:, None] * along + angle.imag[:, None] * aside
 
@@ -543,9 +544,9 @@ def _transported(direction: Array) -> tuple[Array, Array]:
         turns[step:] = rot.normalize(rot.multiply(turns[step:], turns[:-step]))
         step *= 2
     start = np.eye(3)[int(np.argmin(np.abs(direction[0])))]
-    along = _unit(_beyond(start[None], direction[:1]))[0]
+    along = unit(perpendicular(start[None], direction[:1]))[0]
     axes = rot.rotate(turns, np.broadcast_to(along, direction.shape))
-    axes = _unit(_beyond(axes, direction))
+    axes = unit(perpendicular(axes, direction))
     return axes, rot.cross(direction, axes)
 
 
@@ -573,23 +574,13 @@ def _frames(
 
 
 def _bases(first: Array, second: Array) -> tuple[Array, NDArray[np.bool_]]:
-    along = _unit(first)
+    along = unit(first)
     normal = rot.cross(along, second)
     length = _length(normal)
     valid = (_length(first) > 1e-9) & (length > 1e-9)
     normal = normal / np.maximum(length, 1e-12)[:, None]
     basis = np.stack([along, rot.cross(normal, along), normal], axis=2)
     return np.where(valid[:, None, None], basis, np.eye(3)), valid
-
-
-def _beyond(vectors: Array, direction: Array) -> Array:
-    """Return the parts of vectors (T, 3) that are perpendicular to directions (T, 3)."""
-    unit = _unit(direction)
-    return vectors - (vectors * unit).sum(axis=-1, keepdims=True) * unit
-
-
-def _unit(vectors: Array) -> Array:
-    return vectors / np.maximum(_length(vectors), 1e-12)[..., None]
 
 
 def _length(vectors: Array) -> Array:

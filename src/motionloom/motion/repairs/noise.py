@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from motionloom.motion.denoising import QUIET, denoise_positions
 from motionloom.motion.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.directions import unit
 
 Array = NDArray[np.float64]
 
@@ -84,12 +85,8 @@ def _denoised(motion: Motion, *, only_missing: bool) -> Motion:
 
 def _orthonormal(first: Array, second: Array) -> Array:
     """Return rotation matrices (..., 3, 3) whose first two columns are nearest to two vectors."""
-    a, b = _unit(first), _unit(second)
-    middle, across = _unit(a + b), _unit(a - b)
+    a, b = unit(first), unit(second)
+    middle, across = unit(a + b), unit(a - b)
     half = np.sqrt(0.5)
     x, y = half * (middle + across), half * (middle - across)
     return np.stack([x, y, np.cross(x, y)], axis=-1)
-
-
-def _unit(vectors: Array) -> Array:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)

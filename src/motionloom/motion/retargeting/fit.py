@@ -19,6 +19,7 @@ from motionloom.motion.feet.contacts import SIDES, FootContacts
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.retargeting.neutral_pose import ARM, LEG, NeutralPose
 from motionloom.motion.retargeting.transfer import transferred_joints
+from motionloom.motion.rotations.directions import unit
 from motionloom.motion.skeleton import BodyTree, Skeleton
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def _limb_angles(there: Mapping[str, Array], here: Mapping[str, Array]) -> tuple
                 if not all(role in places for role in bone for places in (there, here)):
                     continue
                 seen = [
-                    np.einsum("tij,ti->tj", trunk, _unit(places[bone[1]] - places[bone[0]]))
+                    np.einsum("tij,ti->tj", trunk, unit(places[bone[1]] - places[bone[0]]))
                     for trunk, places in bodies
                 ]
                 cosine = np.clip(np.sum(seen[0] * seen[1], axis=-1), -1.0, 1.0)
@@ -241,11 +242,11 @@ def _trunk(places: Mapping[str, Array]) -> Array | None:
     """Return the trunk's left, up and forward axes (T, 3, 3); None if hips or neck are missing."""
     if not {"hips", "neck", "left_hip", "right_hip"} <= places.keys():
         return None
-    up = _unit(places["neck"] - places["hips"])
-    across = _unit(places["left_hip"] - places["right_hip"])
+    up = unit(places["neck"] - places["hips"])
+    across = unit(places["left_hip"] - places["right_hip"])
     if {"left_shoulder", "right_shoulder"} <= places.keys():
-        across = across + _unit(places["left_shoulder"] - places["right_shoulder"])
-    left = _unit(across - np.sum(across * up, axis=-1, keepdims=True) * up)
+        across = across + unit(places["left_shoulder"] - places["right_shoulder"])
+    left = unit(across - np.sum(across * up, axis=-1, keepdims=True) * up)
     return np.stack([left, up, np.cross(left, up)], axis=-1)
 
 
@@ -288,7 +289,3 @@ def _foot_height(
         )
     ]
     return max(off, default=None)
-
-
-def _unit(vectors: Array) -> Array:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
