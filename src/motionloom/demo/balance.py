@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.demo.performers import SIDES, Performer
-from motionloom.demo.plan import GRAVITY, SIGN, MotionPlan, Step, bump, noise
+from motionloom.demo.plan import SIGN, MotionPlan, Step, bump, noise
+from motionloom.motion.kinematics.body import GRAVITY
 from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.demo.plan import GRAVITY, OTHER, REST_ARM, SIGN, MotionPlan, PlannedAction
+from motionloom.demo.plan import OTHER, REST_ARM, SIGN, MotionPlan, PlannedAction
+from motionloom.motion.kinematics.body import GRAVITY
 
 Array = NDArray[np.float64]
 

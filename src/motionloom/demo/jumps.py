@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from motionloom.demo.performers import SIDES
-from motionloom.demo.plan import GRAVITY, OTHER, SIGN, Aim, ControlCurve, MotionPlan, PlannedAction
+from motionloom.demo.plan import OTHER, SIGN, Aim, ControlCurve, MotionPlan, PlannedAction
+from motionloom.motion.kinematics.body import GRAVITY
 from motionloom.motion.rotations import quaternions as rot
 
 

@@ -23,8 +23,6 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-GRAVITY = 9.81  # m/s^2
-
 
 class ControlCurve:
     """A scalar or vector over time, defined by keys in chronological order.

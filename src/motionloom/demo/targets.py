@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from motionloom.demo.plan import GRAVITY, OTHER, SIGN, Aim, MotionPlan, PlannedAction, on_grid
+from motionloom.demo.plan import OTHER, SIGN, Aim, MotionPlan, PlannedAction, on_grid
+from motionloom.motion.kinematics.body import GRAVITY
 
 GUARD = (1.62, -0.02, 2.15)
 _CARRYING = (0.3, 0.1, 1.6)  # flexion, abduction, elbow bend of an arm that holds something

@@ -31,9 +31,9 @@ UNITS = {
     "foot": 0.3048,
     "cmu": 0.0254 / 0.45,  # the CMU database: 1 unit = 1/0.45 inch = 5.6444 cm
 }
-_PERSON = (1.4, 2.1)
-_CHILD = 0.8
-_TYPICAL = 1.72
+PERSON = (1.4, 2.1)  # meters: height of an adult
+CHILD = 0.8  # meters: height of the smallest child
+TYPICAL = 1.72  # meters: height of a body whose unit is unknown
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def infer_unit(skeleton: Skeleton) -> Unit:
     height = body_height(skeleton)
     if height is not None and height > 0.0:
         for name, meters in UNITS.items():
-            if _PERSON[0] <= height * meters <= _PERSON[1]:
+            if PERSON[0] <= height * meters <= PERSON[1]:
                 return Unit(
                     meters, f"{name}: in this unit, the skeleton is {height * meters:.2f} m tall"
                 )
@@ -97,9 +97,9 @@ def infer_unit(skeleton: Skeleton) -> Unit:
 def _nearest(height: float) -> str:
     """Choose the most plausible unit; a child in meters is likelier than a giant in inches."""
     for name in ("m", "cm", "mm"):
-        if _CHILD <= height * UNITS[name] < _PERSON[0]:
+        if CHILD <= height * UNITS[name] < PERSON[0]:
             return name
-    return min(UNITS, key=lambda unit: abs(np.log(height * UNITS[unit] / _TYPICAL)))
+    return min(UNITS, key=lambda unit: abs(np.log(height * UNITS[unit] / TYPICAL)))
 
 
 def _by_extent(skeleton: Skeleton) -> Unit:
@@ -131,7 +131,7 @@ _LOOKS = 50  # number of evenly spaced frames; their median is robust and fast t
 # In body lengths. Nobody lies deeper in the floor than this, and CMU's swimmers on their bench do
 # not lie higher above it.
 _SUNK, _FLOATING = -0.13, 0.3
-_UPRIGHT = 0.8  # minimum cosine, which means that the body is within 37 degrees of an axis
+UPRIGHT = 0.8  # minimum cosine, which means that the body is within 37 degrees of an axis
 
 _SIDES = ("left", "right")
 _LIMBS = tuple(
@@ -321,7 +321,7 @@ def _upward(points: NDArray[np.float32]) -> NDArray[np.float64]:
 def _axis_of(direction: NDArray[np.float64]) -> str | None:
     direction = np.atleast_2d(direction)[0]
     for name, axis in UP_AXES.items():
-        if direction @ axis > _UPRIGHT:
+        if direction @ axis > UPRIGHT:
             return name
     return None
 

@@ -87,7 +87,7 @@ FORMATS = {
 }
 
 _ROBOT = Format("robot file", "motionloom.formats.robot.files")
-_ROBOT_SUFFIXES = (".csv", ".npz", ".pkl")
+ROBOT_SUFFIXES = (".csv", ".npz", ".pkl")
 _STREAM = Format("VMC stream", "motionloom.formats.vmc")
 
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
@@ -494,7 +494,7 @@ def is_marker_file(path: Path) -> bool:
 
 def _is_robot_table(path: Path) -> bool:
     """Return whether an existing file is a robot file."""
-    if path.suffix.lower() not in _ROBOT_SUFFIXES or not path.is_file():
+    if path.suffix.lower() not in ROBOT_SUFFIXES or not path.is_file():
         return False
     from motionloom.formats.robot.files import is_robot_file
 
@@ -506,7 +506,7 @@ def _read_format(path: Path, kind: str, settings: Settings) -> Format:
     from motionloom.formats.robot import is_robot_model
 
     suffix = path.suffix.lower()
-    if kind == "motion" and suffix in _ROBOT_SUFFIXES:
+    if kind == "motion" and suffix in ROBOT_SUFFIXES:
         model = getattr(settings, "skeleton", None)
         if (
             suffix == ".pkl"
@@ -522,7 +522,7 @@ def _is_robot_motion(motion: Motion | Markers | Scene, path: Path) -> bool:
     from motionloom.formats.robot import is_robot_model
 
     character = getattr(getattr(motion, "origin", None), "character", None)
-    return path.suffix.lower() in _ROBOT_SUFFIXES and bool(character and is_robot_model(character))
+    return path.suffix.lower() in ROBOT_SUFFIXES and bool(character and is_robot_model(character))
 
 
 def writer_options(path: Path) -> tuple[str, ...]:
@@ -579,7 +579,7 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
         raise MotionFormatError(
             "an .asf file contains only a skeleton; read its .amc file instead", path=path
         )
-    if suffix not in FORMATS and suffix not in _ROBOT_SUFFIXES:
+    if suffix not in FORMATS and suffix not in ROBOT_SUFFIXES:
         suffixes = ", ".join(FORMATS)
         if advice := way_out(path):
             raise MotionFormatError(advice, path=path)

@@ -43,7 +43,7 @@ _HEADING_SECONDS = 0.25  # standard deviation of heading smoothing; chosen on 20
 _POSE_SECONDS = 0.13  # standard deviation of pose smoothing; chosen on CMU takes 86_01 and 13_17
 _SMOOTH_SPREAD = 0.06  # radians; standard deviation from the smoothed motion
 _BRIDGED_SPREAD = 0.004  # meters; error of a spline over a short gap
-_FOOT_SPREAD = 0.01  # meters; standard deviation of a foot in contact
+FOOT_SPREAD = 0.01  # meters; standard deviation of a foot in contact
 
 
 @dataclass(frozen=True)
@@ -226,5 +226,5 @@ def _standing(motion: Motion, prior: Prior) -> tuple[Array, Array] | None:
     for f, side in enumerate(SIDES):
         for start, end in contacts.intervals(f"{side}_ball"):
             goals[start:end, f] = np.median(places[start:end, f], axis=0)
-            spreads[start:end, f] = _FOOT_SPREAD**2
+            spreads[start:end, f] = FOOT_SPREAD**2
     return goals, spreads

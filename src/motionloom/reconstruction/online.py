@@ -22,6 +22,7 @@ from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.heading import body_rows
 from motionloom.reconstruction.local_model import expected_error
 from motionloom.reconstruction.offline import (
+    FOOT_SPREAD,
     FREE,
     GUESSED_HEADING,
     MARKER_SPREAD,
@@ -40,7 +41,6 @@ _SMOOTH_SPREAD = 0.1  # radians; standard deviation from the extrapolated pose, 
 # its lowest position.
 _STILL = 0.12
 _LOW = 0.05
-_FOOT_SPREAD = 0.01
 
 
 def solve_frames(
@@ -177,7 +177,7 @@ class Stream:
         )  # fmt: skip
         pose[self._prior.joints] = solved.turns
         self.expected_error = expected_error(gaps[0], model, solved.turns)
-        self._remember(pose, solved.root, filled, facing, rows[0], float(gaps[0, -1]))
+        self._remember(pose, solved.root, facing, rows[0], float(gaps[0, -1]))
         return pose, solved.root, float(np.median(gaps[0]))
 
     def _facing(self, filled: Array):
@@ -204,7 +204,7 @@ class Stream:
             speed = np.linalg.norm(filled[ankle] - self._last.markers[ankle]) * self._fps
             if speed < _STILL and height < self._lowest[f] + _LOW:
                 goals[count + f] = self._last.balls[f]
-                spreads[count + f] = _FOOT_SPREAD**2
+                spreads[count + f] = FOOT_SPREAD**2
         return goals, spreads
 
     def _ahead(self, last: _State) -> Expectation:
@@ -214,7 +214,7 @@ class Stream:
         spread = _SMOOTH_SPREAD * np.sqrt(30.0 / self._fps)
         return Expectation(rot.normalize(on), spread**2, last.root + share * last.moving, FREE)
 
-    def _remember(self, pose, root, filled, facing, rows, radius) -> None:
+    def _remember(self, pose, root, facing, rows, radius) -> None:
         motion = Motion(self.skeleton, pose[None], root[None], self._fps)
         places = motion.positions(end_sites=True)[0].astype(np.float64)
         last = self._last

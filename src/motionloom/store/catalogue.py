@@ -18,7 +18,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import astuple, fields
+from dataclasses import astuple
 from pathlib import Path
 
 from motionloom.errors import LibraryError
@@ -27,7 +27,7 @@ from motionloom.motion import Skeleton
 from motionloom.motion.segment import FASTEST, SLOWEST
 from motionloom.store import history
 from motionloom.store.catalogue_file import APPLICATION, FORMAT, CatalogueFile
-from motionloom.store.records import Entry, skeleton_from
+from motionloom.store.records import COLUMNS, MARKS, Entry, skeleton_from
 from motionloom.store.remote.folder import as_pieces
 from motionloom.store.remote.object_store import Piece
 
@@ -62,9 +62,6 @@ CREATE TABLE stored (
 """
 _IMPORTING = "importing"  # key in `meta` that release 0.2 wrote during an import
 
-_COLUMNS = ", ".join(field.name for field in fields(Entry))
-_MARKS = ", ".join("?" for _ in fields(Entry))
-
 
 class Catalogue(CatalogueFile):
     """Reader and writer for the tables of a catalogue."""
@@ -92,7 +89,7 @@ class Catalogue(CatalogueFile):
 
     def entry(self, name: str) -> Entry | None:
         """Return the entry of the motion named `name`, or None."""
-        rows = self.rows(f"SELECT {_COLUMNS} FROM motions WHERE name = ?", (name,))
+        rows = self.rows(f"SELECT {COLUMNS} FROM motions WHERE name = ?", (name,))
         if not rows:
             return None
         entry = self._checked_entry(rows[0])
@@ -103,12 +100,12 @@ class Catalogue(CatalogueFile):
 
     def entries(self) -> list[Entry]:
         """Return the entries of all motions, sorted by name."""
-        rows = self.rows(f"SELECT {_COLUMNS} FROM motions ORDER BY name")
+        rows = self.rows(f"SELECT {COLUMNS} FROM motions ORDER BY name")
         return [self._checked_entry(row) for row in rows]
 
     def raw_entries(self) -> list[Entry]:
         """Return the entries of all motions, including invalid ones, for verification."""
-        return [Entry(*row) for row in self.rows(f"SELECT {_COLUMNS} FROM motions ORDER BY name")]
+        return [Entry(*row) for row in self.rows(f"SELECT {COLUMNS} FROM motions ORDER BY name")]
 
     def forget(self, name: str) -> None:
         """Remove a motion, its labels and checksums from the catalogue only."""
@@ -155,7 +152,7 @@ class Catalogue(CatalogueFile):
         """
         wrong = []
         checks = {name: both for name, *both in self.rows("SELECT name, facts, labels FROM checks")}
-        rows = {row[0]: row for row in self.rows(f"SELECT {_COLUMNS} FROM motions")}
+        rows = {row[0]: row for row in self.rows(f"SELECT {COLUMNS} FROM motions")}
         for name in sorted({"", *rows, *checks}, key=str):
             facts, labels = checks.get(name, ("", ""))
             now = self._meta_sum() if name == "" else _facts_sum(rows.get(name, ()))
@@ -177,7 +174,7 @@ class Catalogue(CatalogueFile):
             names = [name for (name,) in connection.execute("SELECT name FROM motions")]
         values = [("", self._meta_sum(), self._labels_sum(""))]
         for name in names:
-            query = f"SELECT {_COLUMNS} FROM motions WHERE name = ?"
+            query = f"SELECT {COLUMNS} FROM motions WHERE name = ?"
             row = connection.execute(query, (name,)).fetchone()
             connection.execute("DELETE FROM checks WHERE name = ?", (name,))
             if row is not None:
@@ -327,7 +324,7 @@ class Catalogue(CatalogueFile):
                 "INSERT OR IGNORE INTO skeletons VALUES (?, ?)", (skeletons or {}).items()
             )
             connection.executemany(
-                f"INSERT OR REPLACE INTO motions ({_COLUMNS}) VALUES ({_MARKS})",
+                f"INSERT OR REPLACE INTO motions ({COLUMNS}) VALUES ({MARKS})",
                 map(astuple, entries),
             )
             for name, given in (labels or {}).items():

@@ -18,12 +18,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from motionloom.errors import LibraryError
 from motionloom.files import below, parse_json
-from motionloom.store.records import Entry, text_digest
+from motionloom.store.records import COLUMNS, MARKS, Entry, text_digest
 from motionloom.store.trash import move_to_trash, restore_from_trash
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ CREATE TABLE IF NOT EXISTS history_artifacts (
     number INTEGER NOT NULL, stem TEXT NOT NULL, version TEXT, checksum TEXT,
     PRIMARY KEY (number, stem)) WITHOUT ROWID
 """
-_COLUMNS = ", ".join(field.name for field in fields(Entry))
-_MARKS = ", ".join("?" for _ in fields(Entry))
 _SHOWN = 3  # number of names shown in the description of a change
 
 
@@ -89,7 +87,7 @@ class Image:
     def of(cls, connection: sqlite3.Connection, name: str) -> Image:
         """Return the current data of a motion."""
         row = connection.execute(
-            f"SELECT {_COLUMNS} FROM motions WHERE name = ?", (name,)
+            f"SELECT {COLUMNS} FROM motions WHERE name = ?", (name,)
         ).fetchone()
         if row is None:
             return cls(None)
@@ -133,7 +131,7 @@ class Image:
         if self.entry is None:
             return
         put = connection.executemany
-        put(f"INSERT INTO motions ({_COLUMNS}) VALUES ({_MARKS})", [astuple(self.entry)])
+        put(f"INSERT INTO motions ({COLUMNS}) VALUES ({MARKS})", [astuple(self.entry)])
         put("INSERT INTO labels VALUES (?, ?)", ((name, label) for label in self.labels))
         put("INSERT INTO segment_labels VALUES (?, ?, ?, ?)", ((name, *x) for x in self.segments))
 

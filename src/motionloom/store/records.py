@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from types import NoneType
 from typing import Any
 
@@ -56,6 +56,10 @@ class Entry:
     def key(self) -> str:
         """Digest of the motion's frames, skeleton and frame rate."""
         return text_digest(self.digest, self.skeleton, repr(self.fps))
+
+
+COLUMNS = ", ".join(field.name for field in fields(Entry))  # of the table of motions
+MARKS = ", ".join("?" for _ in fields(Entry))  # a placeholder for each of them
 
 
 def text_digest(*texts: str, size: int = 8) -> str:

@@ -60,7 +60,13 @@ from motionloom.errors import RoleError
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.feet.gait import gaits
-from motionloom.motion.kinematics.body import body_height, center_of_mass, facing, leg_length
+from motionloom.motion.kinematics.body import (
+    GRAVITY,
+    body_height,
+    center_of_mass,
+    facing,
+    leg_length,
+)
 from motionloom.motion.resampling import resample
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
@@ -70,7 +76,6 @@ Array = NDArray[np.float64]
 
 RATE = 30.0  # frames per second of all signals
 HEIGHT = 1.75  # height in meters to which all bodies are scaled
-_GRAVITY = 9.81
 _LEGS = 0.505  # leg length relative to body height, used if no other bone gives it
 _SHORTEST_STEP, _LONGEST_STEP = 0.12, 2.0  # meters, seconds
 _STANCE = 0.45  # maximum seconds with both feet on the ground between two steps of one walk
@@ -172,7 +177,7 @@ def body_signals(motion: Motion) -> BodySignals:
     curves["grounded"] = np.maximum(curves["left_stands"], curves["right_stands"])
     curves["ground"] = scale * _ground(contacts, len(motion))
     fall = gaussian_smooth(scale * center_of_mass(motion)[:, 1], 0.035 * RATE)
-    curves["weight"] = _rate(_rate(fall)) / (_GRAVITY * scale)
+    curves["weight"] = _rate(_rate(fall)) / (GRAVITY * scale)
     curves["air"] = _flights(curves)
     for side in SIDES:
         curves |= _steps(body[f"{side}_ankle"], curves[f"{side}_stands"] > 0.5, face, side)

@@ -21,8 +21,6 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats.settings import ConvertSettings, LoadSettings
 from motionloom.motion import Motion
 
-ROBOT_SUFFIXES = (".csv", ".npz", ".pkl")
-
 _ROBOT_LAYOUTS = ("lafan", "bones-seed")  # of robot CSV files that are written
 # Targets of --to that are not suffixes: suffix, and the other files with the options to write them.
 _TARGETS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
@@ -124,7 +122,7 @@ def _save_options(out: Path, settings: ConvertSettings) -> dict[str, Any]:
     from motionloom.formats.presets import save_options
 
     conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
-    if not _is_robot(settings) or out.suffix.lower() not in ROBOT_SUFFIXES:
+    if not _is_robot_file(settings, out.suffix.lower()):
         if settings.layout in _ROBOT_LAYOUTS:
             raise InvalidInput(
                 f"--layout {settings.layout} is for robot CSV files, which need --character MODEL"
@@ -136,10 +134,13 @@ def _save_options(out: Path, settings: ConvertSettings) -> dict[str, Any]:
     return {"layout": settings.layout} if settings.layout in _ROBOT_LAYOUTS else {}
 
 
-def _is_robot(settings: ConvertSettings) -> bool:
+def _is_robot_file(settings: ConvertSettings, suffix: str) -> bool:
+    """Return whether the character is a robot, and a suffix that of its motions."""
+    from motionloom.formats.registry import ROBOT_SUFFIXES
     from motionloom.formats.robot import is_robot_model
 
-    return settings.character is not None and is_robot_model(settings.character)
+    robot = settings.character is not None and is_robot_model(settings.character)
+    return robot and suffix in ROBOT_SUFFIXES
 
 
 def _target(settings: ConvertSettings) -> Motion | None:
@@ -195,7 +196,7 @@ def _jobs(
 
     suffix = _TARGETS[settings.to][0] if settings.to in _TARGETS else settings.to
     ending = "." + (suffix or "bvh").lstrip(".").lower()
-    robot = _is_robot(settings) and ending in ROBOT_SUFFIXES
+    robot = _is_robot_file(settings, ending)
     if not robot and (ending not in FORMATS or not FORMATS[ending].writes):
         suffixes = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
         names = ", ".join(_TARGETS)
@@ -218,13 +219,14 @@ def _jobs(
             failed.append({"file": source, "reason": str(error)})
     if not inputs:
         raise InvalidInput(f"no motions in {', '.join(sources)}")
-    writable = (*FORMATS, *(ROBOT_SUFFIXES if _is_robot(settings) else ()))
-    if is_stream(out) or (out.suffix.lower() in writable and not out.is_dir()):
+    written = out.suffix.lower()
+    writable = written in FORMATS or _is_robot_file(settings, written)
+    if is_stream(out) or (writable and not out.is_dir()):
         if len(inputs) > 1:
             raise InvalidInput(
                 f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"
             )
-        if settings.to and not is_stream(out) and out.suffix.lower() != ending:
+        if settings.to and not is_stream(out) and written != ending:
             raise InvalidInput(
                 f"--to {settings.to} writes {ending} files, but the output is {out.name}"
             )
@@ -276,7 +278,7 @@ def _read(source: str, out: Path, settings: ConvertSettings) -> Motion | Markers
     changed = (settings.preset, settings.onto, settings.character, settings.clean, settings.root)
     same_body = not any(changed)
     animation = None if settings.animation == "all" else settings.animation
-    if _is_robot(settings) and is_file and Path(source).suffix.lower() in ROBOT_SUFFIXES:
+    if is_file and _is_robot_file(settings, Path(source).suffix.lower()):
         given["skeleton"] = settings.character
     return motion_from(
         source,

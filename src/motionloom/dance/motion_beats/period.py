@@ -35,7 +35,7 @@ _ALIKE = 0.06  # minimum self-similarity; lower values occur by chance
 # Typical relative error of a period measured by self-similarity. (The error of a spectral peak
 # falls with the number of beats.) If the two measurements differ by more than `_AGREE` (natural
 # log), the tempo is not steady.
-_LAG_ERROR, _AGREE = 0.012, 0.035
+LAG_ERROR, _AGREE = 0.012, 0.035
 _FINE = 16  # factor of the zero padding of the periodogram
 _RATIOS = tuple(Fraction(a, b) for a, b in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (1, 1),
                                             (4, 3), (3, 2), (2, 1), (3, 1), (4, 1)))  # fmt: skip
@@ -179,7 +179,7 @@ def led_by(first: Period, possible: list[Period]) -> list[Period]:
     return _distinct([first, *others], 0.0, np.inf)
 
 
-def at_level(signal: Array, possible: list[Period], level: float) -> Period:
+def at_level(possible: list[Period], level: float) -> Period:
     """Return the period of another metrical level, taken from `possible` if it is listed there."""
     wanted = possible[0].seconds * level
     near = [period for period in possible[1:] if abs(np.log(period.seconds / wanted)) < _NEAR]
@@ -251,7 +251,7 @@ def _between(repeating: float, spectral: float, duration: float) -> float:
     if abs(np.log(repeating / spectral)) > _AGREE:
         return repeating
     beats = duration / spectral
-    trust = np.array([1.0 / _LAG_ERROR, 3.0 * beats]) ** 2
+    trust = np.array([1.0 / LAG_ERROR, 3.0 * beats]) ** 2
     return float(np.exp(np.average(np.log([repeating, spectral]), weights=trust)))
 
 

@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.dance.motion_beats.period import Period, led_by, powers_at
+from motionloom.dance.motion_beats.period import LAG_ERROR, Period, led_by, powers_at
 
 Array = NDArray[np.float64]
 Feet = Sequence[tuple[Array, Array]]  # landings of the left and the right foot of each character
@@ -55,7 +55,6 @@ _QUICK_SLOW = 1.0
 # Gaits have 0.27 to 0.6, salsas at most 0.06.
 _GAIT_LEAST, _GAIT = 0.2, 0.5
 _SAME = 0.04  # maximum distance (natural log) between two measurements of one period
-_LAG_ERROR = 0.012  # typical relative error of a period from self-similarity
 _LEAST_ERROR = 0.01  # share of the cycle skipped at both ends, where steps rarely keep the tempo
 
 
@@ -213,7 +212,7 @@ def _near(a: float, b: float) -> bool:
 
 def _mean(lag: float, steps: float, error: float) -> float:
     """Average two periods by precision: from self-similarity or spectrum, and from steps."""
-    trust = np.array([1.0 / _LAG_ERROR, 1.0 / max(error, _LEAST_ERROR)]) ** 2
+    trust = np.array([1.0 / LAG_ERROR, 1.0 / max(error, _LEAST_ERROR)]) ** 2
     return float(np.exp(np.average(np.log([lag, steps]), weights=trust)))
 
 

@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.conventions import Repairs, nominal_rate, with_user_roles
-from motionloom.formats.inference import UNITS, UP_AXES, Unit, rotation_to_y_up, unit_from
+from motionloom.formats.inference import (
+    CHILD,
+    PERSON,
+    TYPICAL,
+    UNITS,
+    UP_AXES,
+    UPRIGHT,
+    Unit,
+    rotation_to_y_up,
+    unit_from,
+)
 from motionloom.formats.positions.point_files import Points
 from motionloom.motion import Motion
 from motionloom.motion.denoising import QUIET, denoise_positions
@@ -36,11 +46,7 @@ Array = NDArray[np.float64]
 
 _ASSUMED_RATE = 30.0
 _ANKLE_TO_SHOULDER = 0.79  # of the height
-_PERSON = (1.4, 2.1)
-_CHILD = 0.8
-_TYPICAL = 1.72
 _FARTHEST = 1e5  # meters
-_UPRIGHT = 0.8
 _FLOOR = 0.05  # meters by which the lowest foot may be off the floor before it is moved there
 _ANKLE_HEIGHT = 0.07  # meters
 _LEAST = 0.05  # fraction of the frames in which a landmark must be visible
@@ -201,10 +207,10 @@ def _unit(positions: Array, layout: PointLayout, given: str | float | None, path
 
 def _inferred_unit(height: float) -> Unit:
     for name, meters in UNITS.items():
-        if name in ("m", "cm", "mm") and _PERSON[0] <= height * meters <= _PERSON[1]:
+        if name in ("m", "cm", "mm") and PERSON[0] <= height * meters <= PERSON[1]:
             return Unit(meters, f"{name}: in this unit, the body is {height * meters:.2f} m tall")
     for name in ("m", "cm", "mm"):
-        if _CHILD <= height * UNITS[name] < _PERSON[0]:
+        if CHILD <= height * UNITS[name] < PERSON[0]:
             return Unit(
                 UNITS[name],
                 f"{name}: in this unit, the body is {height * UNITS[name]:.2f} m tall",
@@ -212,9 +218,9 @@ def _inferred_unit(height: float) -> Unit:
                 "is wrong",
             )
     return Unit(
-        _TYPICAL / height,
-        f"scaled: the body is {height:.3g} units tall and becomes {_TYPICAL} m tall",
-        f"no common unit makes this body 0.8 to 2.1 m tall, so it was scaled to {_TYPICAL} m. Set "
+        TYPICAL / height,
+        f"scaled: the body is {height:.3g} units tall and becomes {TYPICAL} m tall",
+        f"no common unit makes this body 0.8 to 2.1 m tall, so it was scaled to {TYPICAL} m. Set "
         "unit to change it",
     )
 
@@ -254,7 +260,7 @@ def _up(positions: Array, layout: PointLayout, given: str | None, path: Path) ->
     direction = np.median(upward / np.linalg.norm(upward, axis=1, keepdims=True), axis=0)
     direction = direction / max(float(np.linalg.norm(direction)), 1e-9)
     name = max(UP_AXES, key=lambda axis: float(UP_AXES[axis] @ direction))
-    if UP_AXES[name] @ direction > _UPRIGHT:
+    if UP_AXES[name] @ direction > UPRIGHT:
         return name, ""
     return "y", (
         f"the body is not upright along any axis most of the time; up is assumed to be y. If it "

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from motionloom.errors import RoleError
 from motionloom.motion.feet.contacts import SIDES, FootContacts, foot_contacts, part_path
 from motionloom.motion.feet.stances import Stances, stance
-from motionloom.motion.kinematics.body import body_height, center_of_mass, leg_length
+from motionloom.motion.kinematics.body import GRAVITY, body_height, center_of_mass, leg_length
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
@@ -23,7 +23,6 @@ from motionloom.motion.smoothing import second_derivative
 
 Array = NDArray[np.float64]
 
-GRAVITY = 9.81
 _TORSO = ("hips", "spine", "chest", "neck", "head")
 _LIMBS = tuple(
     f"{side}_{part}" for side in ("left", "right") for part in ("shoulder", "elbow", "hip", "knee")
@@ -40,7 +39,7 @@ _FLOATS, _BALLS_FLOAT = 0.06, 0.13
 _STEADY = 0.13  # spread of the lowest point of a lying or sitting body
 _BALL_HEIGHT = 0.02  # from the sole to the joint at the ball of the foot
 
-_AIRBORNE = 0.04  # meters: rise of the lowest foot point above its standing height
+AIRBORNE = 0.04  # meters: rise of the lowest foot point above its standing height
 _FLIGHT_FRAMES = 4
 _FASTEST_FALLS = 85.0  # percentile
 _LEAST_FALL = 0.4  # g; a slower fall is a lifted foot or a hanging body
@@ -341,7 +340,7 @@ class Measurements:
         toes = [role for role in ("left_toe", "right_toe") if role in self.roles]
         low = np.min([self.position(role)[:, 1] for role in (*_FEET, *toes)], axis=0)
         finite = np.isfinite(self.acceleration[:, 0])
-        airborne = (low > np.percentile(low, 5.0) + _AIRBORNE) & finite
+        airborne = (low > np.percentile(low, 5.0) + AIRBORNE) & finite
         edges = np.flatnonzero(np.diff(airborne, prepend=False, append=False))
         falls: list[float] = []
         for start, end in edges.reshape(-1, 2):

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion.feet.contacts import SIDES, FootContacts
-from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.kinematics.body import GRAVITY, leg_length
 from motionloom.motion.segment import intervals
 from motionloom.motion.smoothing import gaussian_smooth
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 GAITS = ("stand", "walk", "jog", "run")
 
 _NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "ankle", "foot")))
-_GRAVITY = 9.81  # m/s^2
 _HIP_HEIGHT = 1.08  # height of the hip joint divided by its distance from the ankle (Winter 2009)
 _PREFERRED, _LIMIT = 0.25, 1.0  # Froude numbers: preferred walking speed, limit of walking
 _STAND = 0.1  # fraction of the preferred walking speed
@@ -84,7 +83,7 @@ def gaits(motion: Motion, contacts: FootContacts | None = None) -> NDArray[np.st
     hips = motion.role_positions(["hips"])[:, 0].astype(np.float64)
     smooth = gaussian_smooth(hips[:, [0, 2]], 0.25 * motion.fps)
     speed = np.linalg.norm(np.gradient(smooth, axis=0), axis=1) * motion.fps
-    froude = speed**2 / (_GRAVITY * legs)
+    froude = speed**2 / (GRAVITY * legs)
     running = (froude >= _PREFERRED) & (_bounce(motion, hips[:, 1]) > 0.0) | (froude >= _LIMIT)
     still = froude < _STAND**2 * _PREFERRED
     codes = np.where(running, np.where(froude < _LIMIT, 3, 4), np.where(still, 1, 2))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 
+GRAVITY = 9.81  # m/s^2
 _SIDES = ("hip", "shoulder")
 
 

@@ -28,14 +28,13 @@ from motionloom.motion_graph.walks.paths import (
     rounded,
     sampled_path,
 )
-from motionloom.motion_graph.walks.walk_quality import path_notes, turn_notes
+from motionloom.motion_graph.walks.walk_quality import MOVING, path_notes, turn_notes
 from motionloom.parallel import Progress, Share
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionFrame, MotionGraph
 
 
-_MOVING = 0.3  # m/s
 _LONGEST = 3.0  # maximum length of a detour, as a multiple of the distance
 GENTLE_TURN = 0.35  # rad/s: turning the body at this rate is hardly visible
 # rad/s: 25 degrees in a step of 0.55 s. Walkers turn a corner by 30 to 60 degrees per step
@@ -127,7 +126,7 @@ def usual_speed(graph: MotionGraph) -> float:
     """Return the median speed of the motions in a graph while they move, in m/s."""
     steps = np.concatenate([np.diff(motion.root[:, [0, 2]], axis=0) for motion in graph.motions])
     speeds = np.linalg.norm(steps, axis=1) * graph.fps
-    moving = speeds[speeds > _MOVING]
+    moving = speeds[speeds > MOVING]
     return float(np.median(moving)) if len(moving) else 0.0
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph
     from motionloom.motion_graph.settings import WalkSettings
 
-_MOVING = 0.3  # m/s
+MOVING = 0.3  # m/s: slower bodies stand
 _SPEEDS = (1.0, 99.0)  # percentiles of the speeds that are used as minimum and maximum
 # Warn if a walk is at least this long (s) and at least this fraction of it comes from one take.
 _LONG, _SHARE = 10.0, 0.6
@@ -88,7 +88,7 @@ def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
         both = gaussian_smooth(np.column_stack([hips.real, hips.imag]), 0.25 * motion.fps)
         measured.append(np.linalg.norm(np.diff(both, axis=0), axis=1) * motion.fps)
     speeds = np.concatenate(measured)
-    moving = speeds[speeds > _MOVING]
+    moving = speeds[speeds > MOVING]
     if not len(moving):
         return 0.0, 0.0
     low, high = np.percentile(moving, _SPEEDS)

@@ -144,7 +144,7 @@ ROLES = (
     *(f"left_{part}" for part in _ARM), *(f"right_{part}" for part in _ARM),
 )  # fmt: skip
 PARENTS = (-1, 0, 1, 2, 3, 4, 1, 6, 7, 8, 1, 10, 11, 12, 13, 12, 15, 16, 17, 12, 19, 20, 21)
-_LARGEST = 1e30  # scale of features whose weight is zero
+LARGEST_SCALE = 1e30  # scale of features whose weight is zero
 
 
 def write_orangeduck(database: MatchingDatabase, folder: Path) -> list[Path]:
@@ -178,7 +178,7 @@ def write_orangeduck(database: MatchingDatabase, folder: Path) -> list[Path]:
             + contacts.astype(np.uint8).tobytes()
         )
     normal = database.normalization
-    scale = np.minimum(normal.scale, _LARGEST)
+    scale = np.minimum(normal.scale, LARGEST_SCALE)
     with atomic_write(files[1]) as scratch:
         scratch.write_bytes(
             _size(*database.rows.shape)
@@ -288,7 +288,7 @@ def _features(database: MatchingDatabase) -> bytes:
     order = np.concatenate([np.arange(27)[columns] for *_, columns in FEATURES])
     sign = np.ones(27)
     sign[[0, 3, 6, 9, 12, *range(15, 27, 2)]] = -1.0  # x
-    scale = np.minimum(normal.scale, _LARGEST)
+    scale = np.minimum(normal.scale, LARGEST_SCALE)
     mean = (normal.offset * sign)[order]
     rows = (np.asarray(database.rows) * sign)[:, order].astype("<f4")
     out = _number(len(rows), 27, 27, len(FEATURES))

@@ -23,6 +23,7 @@ from motionloom.formats.own_character import load_character
 from motionloom.formats.settings import GameSettings
 from motionloom.motion.feet.gait import GAITS
 from motionloom.motion_matching.database import MatchingDatabase, Range
+from motionloom.motion_matching.exports.databases import LARGEST_SCALE
 from motionloom.motion_matching.features import GROUPS
 from motionloom.motion_matching.generated_takes import is_made
 from motionloom.motion_matching.settings import HORIZONS
@@ -30,7 +31,6 @@ from motionloom.motion_matching.settings import HORIZONS
 MATCHING = "matching.bin"
 _MAGIC, _VERSION = b"MLMM", 1
 _READERS = ("godot", "glb")  # exports that contain the features
-_LARGEST = 1e30  # scale of features whose weight is zero
 
 
 def write_engine(
@@ -95,7 +95,7 @@ def matching_table(database: MatchingDatabase, rows: np.ndarray) -> bytes:
             _MAGIC,
             head,
             normal.offset.astype("<f4").tobytes(),
-            np.minimum(normal.scale, _LARGEST).astype("<f4").tobytes(),
+            np.minimum(normal.scale, LARGEST_SCALE).astype("<f4").tobytes(),
             flags + b"\0" * (-len(flags) % 4),
             features.astype("<f2").tobytes(),
         ]

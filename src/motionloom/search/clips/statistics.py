@@ -50,6 +50,7 @@ from motionloom.search.clips.vectors import (
     LENGTH_METERS,
     POSE_ROLES,
     RATE,
+    STILL_METERS,
     ClipVectors,
     banded_path,
     even_rows,
@@ -62,7 +63,6 @@ from motionloom.search.clips.vectors import (
 )
 
 TRAVEL_SECONDS = 0.2  # meters per (meter per second) of travel or (radian per second) of turning
-STILL_METERS = 0.02  # smaller movements count as noise in covariances
 QUIET_METERS = 0.01  # smaller movements count as noise in amplitudes
 OCTAVES = (0.0, 0.3, 0.6, 1.2, 2.4, 4.8, np.inf)  # Hz
 COSINES = 4

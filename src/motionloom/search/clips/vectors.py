@@ -45,7 +45,7 @@ LENGTH_METERS = 1.0  # meters per factor e of length
 # On held-out sets (docs/evidence/evaluation.md), 0.5 to 1.5 meters and 1 to 5 cm score about the
 # same.
 SPREAD_METERS = 1.0  # meters per factor e of spread
-STILL_METERS = 0.02  # spread of a joint that does not move
+STILL_METERS = 0.02  # spread of a joint that does not move; smaller movements are noise
 _CLIPS_AT_ONCE = 4096
 
 

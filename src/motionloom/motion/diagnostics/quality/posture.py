@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.motion.diagnostics.measurements import AIRBORNE
 from motionloom.motion.feet.contacts import SIDES, FootContacts, landings, part_path
-from motionloom.motion.kinematics.body import body_height, center_of_mass, leg_length
+from motionloom.motion.kinematics.body import GRAVITY, body_height, center_of_mass, leg_length
 from motionloom.motion.segment import intervals
 from motionloom.motion.smoothing import running_maximum
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-GRAVITY = 9.81  # m/s^2
-_AIRBORNE = 0.04  # meters: rise of the lowest foot point above its standing height
 _HAND_STAND = 0.3  # meters: hands below this height may carry the body, as in a cartwheel
 _FLIGHT_SECONDS = 0.2  # shorter flights do not determine an acceleration
 _LEGS = 0.49  # leg length, hip to ankle, divided by height
@@ -279,7 +278,7 @@ def flight_errors(motion: Motion) -> list[tuple[int, int, float]]:
     feet = motion.role_positions([role for role in roles if role in motion.skeleton.roles])
     low = feet[..., 1].min(axis=1).astype(np.float64)
     floor = np.percentile(low, 5.0)
-    airborne = low > floor + _AIRBORNE
+    airborne = low > floor + AIRBORNE
     hands = [f"{side}_wrist" for side in SIDES if f"{side}_wrist" in motion.skeleton.roles]
     if hands:
         airborne &= (motion.role_positions(hands)[..., 1] > floor + _HAND_STAND).all(axis=1)
