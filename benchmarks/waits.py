@@ -233,6 +233,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         cold = {"NUMBA_CACHE_DIR": str(folder / "kernels")}
         seconds = OURS.seconds(f"search LIB {_KICK}", takes.libraries[OURS], folder, cold)
         rows.append(_row("search that first compiles its kernels", seconds, "without a wheel"))
+        rows += _studio_rows(takes.libraries[OURS], log)
         data = f"{_TAKES} motions of the built-in corpus"
         if (settings.data or data_folder()) is not None:
             every, source, _ = everything(settings, folder / "files", log=log)
@@ -300,6 +301,34 @@ def _names() -> Iterator[str]:
     first += ["dance_groove_p0", "dance_sway_p0"]
     others = [name for name in demo.names() if not name.startswith("take_")]
     yield from list(dict.fromkeys([*first, *others]))[:_TAKES]
+
+
+def _studio_rows(library: Path, log: Log) -> Iterator[Result]:
+    """A dance in the studio, from choosing the takes to the download of its GLB file."""
+    from fastapi.testclient import TestClient
+
+    from motionloom.studio import create_app
+
+    log("a dance in the studio")
+    with Library(library) as opened:
+        client = TestClient(create_app(opened), base_url="http://localhost")
+
+        def answer(address: str, body: dict[str, Any]) -> Any:
+            return client.post(address, json=body).raise_for_status()
+
+        cpu = CLOCKS.cpu()
+        job = answer("/api/dance/choreographies", {"takes": [[t] for t in _DANCES.split(",")]})
+        ended = client.app.state.studio.jobs.wait(job.json()["id"])  # type: ignore[attr-defined]
+        if ended.state != "done":
+            raise InvalidInput(f"a dance in the studio: {ended.error}")
+        music = answer("/api/dance/tunes", {"meter": 4, "tempo_bpm": 105, "bars": 16}).json()
+        dance = {"choreography": ended.result["id"], "music": music["id"]}
+        answer("/api/dance/performances", dance)
+        yield _row("dance in the studio", CLOCKS.cpu() - cpu, f"goal: {_COLD}; in a running studio")
+        for part in ("first", "second"):
+            cpu = CLOCKS.cpu()
+            answer("/api/subjects/file", {"subject": {"kind": "dance", **dance}, "suffix": "glb"})
+            yield _row(f"{part} GLB of that dance", CLOCKS.cpu() - cpu, "in a running studio")
 
 
 def _facts_rows(library: Library, log: Log) -> Iterator[Result]:
