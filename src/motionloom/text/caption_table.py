@@ -119,7 +119,7 @@ def options() -> dict[str, Any]:
 
 
 def described(motion: Motion) -> tuple[list[tuple], list[float] | None, str]:
-    """Return a motion's captions and statistics as plain values, or why it has none."""
+    """Return a motion's captions and statistics as plain values, or the reason for having none."""
     try:
         signals = body_signals(motion)
     except RoleError as error:
@@ -176,7 +176,7 @@ def _build(
 
 
 def _table(rows: Mapping[str, tuple]) -> CaptionTable:
-    """Return a table of rows: captions and statistics of each motion, or why it has none."""
+    """Return a table of rows: captions and statistics of each motion, or why it lacks them."""
     names = tuple(sorted(rows))
     width = max((len(row[1]) for row in rows.values() if row[1] is not None), default=0)
     statistics = np.zeros((len(names), width), np.float32)

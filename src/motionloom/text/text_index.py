@@ -232,8 +232,8 @@ def open_index(
 ) -> TextIndex:
     """Return a library's text index; rebuild it if motions, labels or synonyms have changed.
 
-    If many motions have to be described for it, `so_far` is called first, with an index of names,
-    labels and the motions described before.
+    If many motions still have to be captioned, `so_far` is called first, with an index of names,
+    labels and existing captions.
     """
     synonyms = library_synonyms(library.path)
     options = {"version": _VERSION, "captions": table.options(), "words": _words_digest(library),

@@ -135,7 +135,7 @@ def _save_options(out: Path, settings: ConvertSettings) -> dict[str, Any]:
 
 
 def _is_robot_file(settings: ConvertSettings, suffix: str) -> bool:
-    """Return whether the character is a robot, and a suffix that of its motions."""
+    """Return whether the character is a robot and the suffix is that of a robot file."""
     from motionloom.formats.registry import ROBOT_SUFFIXES
     from motionloom.formats.robot import is_robot_model
 

@@ -25,7 +25,7 @@ from motionloom.store.take_facts import TakeFacts
 
 @dataclass(frozen=True)
 class Rhythm:
-    """Confidence and tempo of a take's beats, or why it has none."""
+    """Confidence and tempo of a take's beats, or the reason for having none."""
 
     confidence: float = 0.0
     bpm: float = 0.0

@@ -65,14 +65,14 @@ _JOINTS = tuple(
     for side in _SIDES
 )
 _ROLES = (*_JOINTS, "head")
-_POINTS = len(_ROLES) + 1  # and the hips themselves, on their way
+_POINTS = len(_ROLES) + 1  # and the path of the hips
 _WEIGHTS = np.array([_HIP if role.endswith("_hip") else 1.0 for role in _ROLES] + [1.0])
-_OFF = _WEIGHTS * ([1.0 - _STANCE] * len(_ROLES) + [1.0])  # share of a constant difference that
-# does not count; the way has no origin
+# Share of a constant difference that is ignored; the path of the hips has no origin.
+_OFF = _WEIGHTS * ([1.0 - _STANCE] * len(_ROLES) + [1.0])
 
 
 def seen_rows(motion: Motion) -> NDArray[np.float64]:
-    """Return joints around the hips, and the way of the hips, for a body of one size (T, D)."""
+    """Return joints relative to the hips, and the path of the hips, at one body size (T, D)."""
     places = motion.role_positions(_ROLES).astype(np.float64)
     hips = places[:, :2].mean(axis=1, keepdims=True)
     bones = [places[:, a : a + 2] - places[:, a + 2 : a + 4] for a in (0, 2)]  # thighs and shins
@@ -115,7 +115,7 @@ def film_search(
         query.cut(motion_features(query.motion, SEEN, RATE * tempo), RATE * tempo)
         for tempo in tempi
     ]
-    with one_thread():  # products are too small to be shared
+    with one_thread():  # the products are too small for several threads
         distance = distances(table.rows, films)
     for tempo, film, costs in zip(tempi, films, distance, strict=True):
         costs *= 1.0 + _TEMPO * abs(np.log2(tempo))
