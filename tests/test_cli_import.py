@@ -43,6 +43,18 @@ def test_the_command_lists_bad_files_and_ends_with_code_1(takes, tmp_path):
     assert failure["file"] == str(takes / "bad.bvh") and failure["reason"]
 
 
+def test_the_command_says_that_times_of_a_table_are_ignored(takes, tmp_path):
+    table, place = tmp_path / "labels.csv", tmp_path / "l.loom"
+    name = min(takes.rglob("*.bvh")).stem
+    table.write_text(f"motion,start,end,label\n{name},,,walk\n{name},0.2,0.4,step\n")
+    _, _, err = run("import", place, takes, "--labels", table, run=ran)
+    assert f"times in 1 row of {table} were ignored" in err
+    assert f"run motionloom label {place} --import {table}" in err
+    assert run("label", place, "--import", table, run=ran)[0] == 0
+    ((part, text),) = Library(place).labels.segments(name)
+    assert text == "step" and len(part) > 0
+
+
 def test_the_command_refuses_wrong_input_with_code_2(takes, tmp_path):
     (tmp_path / "bare").mkdir()
     for path, message in [("nowhere", "no such file or folder"), ("bare", "no motion files")]:

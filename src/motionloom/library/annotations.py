@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from motionloom.text.label_files import LabelRow
 
 
+def count_segment_rows(path: str) -> int:
+    """Count the rows of a label file that label a segment. Other files have none."""
+    from motionloom.text.label_files import SUFFIXES, read_labels
+
+    if not path.lower().endswith(SUFFIXES) or not Path(path).is_file():
+        return 0
+    try:
+        return sum(row.start is not None for row in read_labels(path))
+    except InvalidInput:  # a table with other columns
+        return 0
+
+
 class LabelCollection(Mapping[str, tuple[str, ...]]):
     """Mapping from motion names in a library to sorted labels.
 

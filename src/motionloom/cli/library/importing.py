@@ -63,6 +63,7 @@ def import_(
         print_json(_as_dict(report, lib))
     else:
         _print_report(report, lib)
+        _remark_times(lib, settings.labels)
     if report.failed:
         raise Exit(1)
 
@@ -157,6 +158,18 @@ def _print_game(manifest: Path, files: list[Path]) -> None:
         f"{size:.2f} MB; all joints within {about['error_mm']:.3f} mm"
     )
     remark(f"{counted(len(files), 'file')} written to {manifest.parent}; see README.md")
+
+
+def _remark_times(lib: Library, rules: Any) -> None:
+    """Say so if tables label segments of motions, because an import labels whole motions."""
+    from motionloom.library.annotations import count_segment_rows
+
+    for rule in rules if isinstance(rules, tuple | list) else [rules]:
+        if timed := count_segment_rows(str(rule)):
+            remark(
+                f"labels   times in {counted(timed, 'row')} of {rule} were ignored; for labels of "
+                f"segments, run motionloom label {lib.path} --import {rule}"
+            )
 
 
 def _as_dict(report: ImportReport, lib: Library) -> dict:
