@@ -588,7 +588,7 @@ def test_times_of_another_processor_are_not_compared_without_a_yardstick(tmp_pat
         (2.0, 10.0, 0.1, True),
         (0.5, 2.5, 0.05, False),  # a machine that is twice as fast helps the rival more
         (1.0, 5.0, 0.05, True),
-        (1.0, 5.0, None, True),  # without a yardstick, only the ratio can tell
+        (1.0, 5.0, None, True),  # without a yardstick, the ratio alone decides
     ],
 )
 def test_on_another_processor_the_ratio_and_the_time_must_both_be_worse(
