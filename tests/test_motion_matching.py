@@ -138,6 +138,18 @@ def test_a_standing_pose_is_held_until_controls_change(database):
     assert player.state().velocity[1] > 0.8
 
 
+@pytest.mark.parametrize("degrees", [-135, 90, 180])
+def test_a_standing_character_that_cannot_turn_in_place_turns_in_an_arc(degrees):
+    database = matching_database([ml.demo.clip("walk")], MatchingSettings())
+    player = database.player()
+    player.read(30)
+    x, z = np.sin(np.radians(degrees)), np.cos(np.radians(degrees))
+    player.steer(velocity=(1.3 * x, 1.3 * z))
+    motion = player.record(seconds=4)
+    assert motion.root[-1, 0] * x + motion.root[-1, 2] * z > 1.0
+    assert np.dot(player.state().velocity, (x, z)) > 0.8
+
+
 def test_the_body_keeps_its_facing_while_it_strafes(database):
     player = database.player(velocity=(0.0, 1.2), strafe=True)
     player.read(30)

@@ -197,4 +197,4 @@ def test_the_coverage_report_is_a_page(client):
     page = client.get(f"/api/matching/coverage/{job.result['id']}")
     assert page.headers["content-type"].startswith("text/html") and "<img" in page.text
     gone = client.get("/api/matching/coverage/other")
-    assert gone.status_code == 422 and "make it again" in gone.json()["error"]
+    assert gone.status_code == 422 and "create it again" in gone.json()["error"]

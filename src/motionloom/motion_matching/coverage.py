@@ -126,8 +126,10 @@ class Coverage:
         if quality is not None:
             lines.append(f"random steering: {quality.line()}")
         spare = f": {', '.join(self.spare)}" if self.spare else ""
-        count = f"{len(self.spare)} of {len(self.database.takes)}"
-        lines.append(f"{count} takes are never needed{spare}")
+        verb = "is" if len(self.spare) == 1 else "are"
+        lines.append(
+            f"{len(self.spare)} of {len(self.database.takes)} takes {verb} never needed{spare}"
+        )
         return lines
 
     def to_dict(self) -> dict[str, Any]:

@@ -62,6 +62,9 @@ _GETS_ON = 0.3  # minimum share of the desired distance that counts as progress
 _LEAST_WAY = 0.3  # m desired in that time; less is nearly standing and is not checked
 _LAGS = 0.6  # if a smaller share of the desired distance is covered, the trajectory is scaled up
 _MOST_EAGER = 2.0  # maximum factor by which the desired trajectory is scaled up
+_WAITS_SECONDS = 0.5  # a character that stands still for this long may start in an arc
+_WAITS_WAY, _WAITS_TURN = 0.05, 0.3  # m in that time, and rad/s: less counts as standing still
+_ARC = np.pi / 4  # rad: in an arc, maximum angle between facing and desired trajectory
 _JUMP_COST = 0.2  # m: a jump must cost less than staying in the take by this amount
 _JUMP_SHARE = 0.9  # a jump must cost less than this multiple of staying in the take
 _APART_SECONDS = 0.3  # frames closer than this to the current frame are not jump targets
@@ -160,6 +163,7 @@ class MatchingPlayer(Player):
         self._holds = False
         self._share = 1.0
         self._way: list[complex] = []  # positions of the last seconds, since the controls changed
+        self._arcs = False  # whether the character turns by walking in an arc
         self._shown: NDArray[np.float64] | None = None  # joints of the last two frames
         self._cost = self._going_on = 0.0
         self._since_search = self._since_jump = 10_000
@@ -317,6 +321,7 @@ class MatchingPlayer(Player):
         """Update the fraction of the desired distance that was covered recently; it starts at 1."""
         here = self._place if self._follower is None else complex(self._follower.along)
         self._way.append(here)
+        self._arcs = self._turns_in_arc()
         count = round(_WATCHED_SECONDS * self.fps)
         self._share = 1.0
         if len(self._way) <= count:
@@ -329,6 +334,33 @@ class MatchingPlayer(Player):
             wanted = min(wanted, gone + left)
         if wanted >= _LEAST_WAY:
             self._share = min(gone / wanted, 1.0)
+
+    def _turns_in_arc(self) -> bool:
+        """Return whether to request a trajectory that starts forward and bends.
+
+        If no take turns in place, every frame that moves leads farther away from a position behind
+        the character than standing does, so the character would stand forever.
+        """
+        if self._follower is not None or self._facing is not None:
+            return False
+        if abs(self._desired) * _WATCHED_SECONDS < _LEAST_WAY:
+            return False
+        if abs(cmath.phase(self._desired * cmath.exp(-1j * self._heading))) <= _ARC:
+            return False
+        count = round(_WAITS_SECONDS * self.fps)
+        if self._arcs or len(self._way) <= count or self.database.gaits[self._frame] != 1:
+            return self._arcs
+        turns = abs(self._steps[self._frame, 1]) * self.fps > _WAITS_TURN
+        return not turns and abs(self._way[-1] - self._way[-1 - count]) < _WAITS_WAY
+
+    def _arc(
+        self, places: NDArray[np.complex128], facings: NDArray[np.float64]
+    ) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
+        """Return the trajectory, turned and bent until it leads forward from the facing."""
+        off = cmath.phase(complex(places[-1]) * cmath.exp(-1j * self._heading))
+        back = float(np.clip(off, -_ARC, _ARC)) - off
+        turns = np.angle(np.exp(1j * (facings - self._heading)))
+        return places * cmath.exp(1j * back), self._heading + np.clip(turns, -_ARC, _ARC)
 
     def _eagerness(self) -> float:
         """Return the scale of the desired trajectory, which grows if the character lags behind."""
@@ -366,6 +398,8 @@ class MatchingPlayer(Player):
         if self._follower is None:
             facing = desired_facing(self._desired, self._facing, self._simulation.facing)
             places, facings = self._simulation.ahead(self._desired, facing)
+            if self._arcs:
+                places, facings = self._arc(places, facings)
             return self._eagerness() * places, facings
         speed = float(abs(self._steps[self._frame, 0])) * self.fps
         places, directions = self._follower.ahead(speed, self._eagerness())

@@ -5,6 +5,7 @@ import * as THREE from "three";
 const TURN = 1.6; // per second; rate at which the camera moves behind the character
 const LOOK = 2.2; // radians per second with the right stick fully tilted
 const TILE = 1; // meters between lines of the floor
+const SIZE = 120; // meters; the fog hides the edges
 const HIP = 0.95; // meters above the floor that the camera looks at
 
 export class Scene {
@@ -31,7 +32,7 @@ export class Scene {
     sun.shadow.mapSize.set(1024, 1024);
     Object.assign(sun.shadow.camera, { left: -2.5, right: 2.5, top: 2.5, bottom: -2.5, near: 1, far: 14 });
     const ground = new THREE.Mesh(
-      new THREE.PlaneGeometry(120, 120).rotateX(-Math.PI / 2),
+      new THREE.PlaneGeometry(SIZE, SIZE).rotateX(-Math.PI / 2),
       new THREE.MeshStandardMaterial({
         color: 0x262c36,
         roughness: 1,
@@ -41,9 +42,7 @@ export class Scene {
       }),
     );
     ground.receiveShadow = true;
-    const grid = new THREE.GridHelper(120, 120 / TILE, 0x8b98b2, 0x5d6980);
-    grid.position.y = 0.002;
-    this.floor.add(ground, grid);
+    this.floor.add(ground, lines(0x8b98b2, 0x5d6980));
     canvas.addEventListener("pointermove", (event) => {
       if (!event.buttons) return;
       this.dragged = performance.now();
@@ -92,4 +91,24 @@ export class Scene {
     }
     renderer.render(this.scene, camera);
   }
+}
+
+/** A grid on the floor. Browsers without a graphics card do not draw lines that pass the camera, so lines are cut at every tile. */
+function lines(middle: number, others: number): THREE.LineSegments {
+  const half = SIZE / 2 / TILE;
+  const [points, colors]: number[][] = [[], []];
+  for (let line = -half; line <= half; line++) {
+    const color = new THREE.Color(line === 0 ? middle : others).toArray();
+    for (let tile = -half; tile < half; tile++) {
+      points.push(line, 0, tile, line, 0, tile + 1, tile, 0, line, tile + 1, 0, line);
+      colors.push(...color, ...color, ...color, ...color);
+    }
+  }
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.Float32BufferAttribute(points, 3));
+  geometry.setAttribute("color", new THREE.Float32BufferAttribute(colors, 3));
+  const grid = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, toneMapped: false }));
+  grid.scale.setScalar(TILE);
+  grid.position.y = 0.002;
+  return grid;
 }

@@ -18,6 +18,9 @@ export const angleOf = (a: Floor): number => Math.atan2(a[1], a[0]);
 /** An angle wrapped to (-pi, pi]. */
 export const wrapped = (angle: number): number => Math.atan2(Math.sin(angle), Math.cos(angle));
 
+/** A number limited to [-most, most]. */
+export const limited = (value: number, most: number): number => Math.min(Math.max(value, -most), most);
+
 /** The nearest whole number; halves go to the even one, as in Python. */
 export function rounded(value: number): number {
   const low = Math.floor(value);

@@ -8,7 +8,7 @@ import { FEATURES, type MatchingDatabase, type Range } from "./database";
 import { FootLock } from "./foot-lock";
 import { Inertializer, type Pose } from "./inertialization";
 import * as floor from "./numbers";
-import { rounded, turnBy, wrapped, type Floor } from "./numbers";
+import { limited, rounded, turnBy, wrapped, type Floor } from "./numbers";
 import { estimatedSeams, rehearsedSeam, SEEN } from "./seams";
 import { desiredFacing, Simulation, type Ahead, type Dynamics } from "./simulation";
 
@@ -20,6 +20,10 @@ const GETS_ON = 0.3; // minimum share of the desired distance that counts as pro
 const LEAST_WAY = 0.3; // m desired in that time; less is nearly standing and is not checked
 const LAGS = 0.6; // if a smaller share of the desired distance is covered, the trajectory is scaled up
 const MOST_EAGER = 2; // maximum factor by which the desired trajectory is scaled up
+const WAITS_SECONDS = 0.5; // a character that stands still for this long may start in an arc
+const WAITS_WAY = 0.05; // m in that time: less counts as standing still
+const WAITS_TURN = 0.3; // rad/s
+const ARC = Math.PI / 4; // rad: in an arc, maximum angle between facing and desired trajectory
 const JUMP_COST = 0.2; // m: a jump must cost less than staying in the take by this amount
 const JUMP_SHARE = 0.9; // a jump must cost less than this multiple of staying in the take
 const APART_SECONDS = 0.3; // frames closer than this to the current frame are not jump targets
@@ -80,6 +84,7 @@ export class MatchingPlayer {
   private played = 0;
   private share = 1;
   private way: Floor[] = [];
+  private arcs = false; // whether the character turns by walking in an arc
   private shown: Float32Array[] = [];
   private sinceSearch = LONG_AGO;
   private sinceJump = LONG_AGO;
@@ -194,6 +199,7 @@ export class MatchingPlayer {
   /** Update the share of the desired distance that was covered recently. */
   private watch(): void {
     this.way.push(this.place);
+    this.arcs = this.turnsInArc();
     const count = rounded(WATCHED_SECONDS * this.fps);
     this.share = 1;
     if (this.way.length <= count) return;
@@ -201,6 +207,31 @@ export class MatchingPlayer {
     const wanted = (floor.sizeOf(this.desired) * count) / this.fps;
     const gone = floor.sizeOf(floor.minus(this.place, this.way[0]));
     if (wanted >= LEAST_WAY) this.share = Math.min(gone / wanted, 1);
+  }
+
+  /**
+   * Whether to request a trajectory that starts forward and bends. If no take turns in place, every frame that moves leads
+   * farther away from a position behind the character than standing does, so the character would stand forever.
+   */
+  private turnsInArc(): boolean {
+    const { database, desired, fps, frame, way } = this;
+    if (this.facing !== null || floor.sizeOf(desired) * WATCHED_SECONDS < LEAST_WAY) return false;
+    if (Math.abs(floor.angleOf(floor.times(desired, turnBy(-this.heading)))) <= ARC) return false;
+    const count = rounded(WAITS_SECONDS * fps);
+    if (this.arcs || way.length <= count || database.gaits[frame] !== 1) return this.arcs;
+    const turns = Math.abs(this.steps[frame * 3 + 2]) * fps > WAITS_TURN;
+    return !turns && floor.sizeOf(floor.minus(way.at(-1)!, way.at(-1 - count)!)) < WAITS_WAY;
+  }
+
+  /** The trajectory, turned and bent until it leads forward from the facing. */
+  private arc({ places, facings }: Ahead): Ahead {
+    const straight = turnBy(-this.heading);
+    const off = floor.angleOf(floor.times(places.at(-1)!, straight));
+    const back = turnBy(limited(off, ARC) - off);
+    return {
+      places: places.map((place) => floor.times(place, back)),
+      facings: facings.map((facing) => this.heading + limited(wrapped(facing - this.heading), ARC)),
+    };
   }
 
   /** Whether to freeze the pose, so that a standing character does not move. */
@@ -230,7 +261,8 @@ export class MatchingPlayer {
 
   /** The desired positions, relative to the root, and facings at the horizons. */
   private ahead(): Ahead {
-    const { places, facings } = this.simulation.ahead(this.desired, this.desiredFacing());
+    const straight = this.simulation.ahead(this.desired, this.desiredFacing());
+    const { places, facings } = this.arcs ? this.arc(straight) : straight;
     const eager = this.share < LAGS ? Math.min(MOST_EAGER, 1 / Math.max(this.share, 1e-3)) : 1;
     return { places: places.map((place) => floor.scaled(place, eager)), facings };
   }
