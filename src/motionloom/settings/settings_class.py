@@ -1,130 +1,32 @@
-"""Settings classes: a frozen dataclass for each operation and for each of its methods.
-
-A settings class is the interface of its operation. A settings object is created once, where a
-request enters (a Python call, a command line, an HTTP request, a file), and is then passed on
-unchanged. Each field has a default, a sentence that explains it, a unit and limits. The signature
-and documentation of the Python method, the options and help of the command, the schema of the HTTP
-interface and the forms of the page are all derived from the class.
-
-There are three kinds of fields:
-
-- a plain value: ``max=20``;
-- a *method*: the settings of one of several algorithms, chosen by name or passed as an object.
-  ``method="lazy"`` is short for ``method=LazyGraph()``, whose arguments are the options;
-- a *group*: settings that are rarely changed, such as ``expansion=Expansion(join_distance=0.1)``.
-
-A preset is a constructor that starts with the values used in a paper (`preset`). In
-``SearchSettings.kg04(max=20)``, explicit arguments replace the paper's values, even if they equal
-the defaults.
-
-Commands and presets cannot take objects. They take *flat* options (`Settings.of`), in which the
-options of the chosen method and of the groups are at the same level as the fields.
-"""
+"""The base class of all settings, its presets, and the selection of motions that many share."""
 
 from __future__ import annotations
 
-import inspect
 import re
-import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from functools import cache
 from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Generic, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from motionloom.errors import InvalidInput
-
-PLANNED = 100  # steps of progress if the amount of work is not known: hundredths of the plan
+from motionloom.settings.field import (
+    EXCLUDE,
+    LABEL,
+    ONLY,
+    WORDS,
+    Names,
+    Setting,
+    check_value,
+    choices_of,
+    members_of,
+    setting,
+    shortened,
+)
 
 S = TypeVar("S", bound="Settings")
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Description of a settings field, without its name, type and default.
-
-    Attributes
-    ----------
-    help : str
-        One sentence that describes the field.
-    unit : str
-        Unit of the value, for example ``"m"``. Empty if the value has no unit.
-    least, greatest : float, optional
-        Inclusive limits.
-    above : float, optional
-        Exclusive lower limit.
-    option : str
-        Name on the command line if it differs from the field name, for example ``"--tempo"``.
-    metavar : str
-        Placeholder for the value in the help, for example ``"LABEL"``.
-    commas : bool
-        Whether the command line accepts several values separated by commas.
-    label : str
-        Name in a form. Default: the field name, with spaces instead of underscores.
-    command : bool
-        Whether the field is available on the command line.
-    expert : bool
-        Whether the field is hidden in the default help of a command and in forms.
-    methods : mapping of str to settings class
-        Methods that the field can select. Empty if the field does not select a method.
-    adapt : callable, optional
-        Function that turns an object of the user into a method, and returns others unchanged.
-    """
-
-    help: str
-    unit: str = ""
-    least: float | None = None
-    greatest: float | None = None
-    above: float | None = None
-    option: str = ""
-    metavar: str = ""
-    commas: bool = False
-    label: str = ""
-    command: bool = True
-    expert: bool = False
-    methods: Mapping[str, type[Settings]] = field(default_factory=dict)
-    adapt: Callable[[Any], Any] | None = None
-
-
-LABEL = Setting("Use only motions with this label. Can be repeated.", metavar="LABEL")
-ONLY = Setting("Use only these motions; * stands for any text.", metavar="NAME,...", commas=True)
-EXCLUDE = Setting("Exclude these motions; * stands for any text.", metavar="NAME,...", commas=True)
-"""Settings shared by all operations that select motions."""
-
-Names = str | tuple[str, ...] | None
-"""Type of a field that selects motions: one name, several names, or None for all motions."""
-
-
-def setting(default: Any, help: str | Setting, **details: Any) -> Any:
-    """Define a field of a settings class.
-
-    Parameters
-    ----------
-    default
-        Default value.
-    help : str or Setting
-        One sentence that describes the field, or a `Setting` shared by several operations.
-    **details
-        Other attributes of `Setting`.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class Lazy(Settings):
-    ...     k: int = setting(256, "Neighbors per query frame.", least=1)
-    >>> Lazy(k=64).k
-    64
-    >>> Lazy(k=0)
-    Traceback (most recent call last):
-        ...
-    motionloom.errors.InvalidInput: k must be at least 1; got 0
-    """
-    about = replace(help, **details) if isinstance(help, Setting) else Setting(help, **details)
-    return field(default=default, metadata={"setting": about})
 
 
 class PaperPreset(Generic[S]):
@@ -306,7 +208,7 @@ class Settings:
         """
         defaults = {each.name: each.default for each in fields(self)}
         return {
-            name: _json_value(value, None if name_of(value) else defaults[name])
+            name: json_value(value, None if name_of(value) else defaults[name])
             for name, value in self.changed(start).items()
         }
 
@@ -322,7 +224,7 @@ class Settings:
         if isinstance(values, cls):
             return values
         if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
-            raise InvalidInput(f"{cls.__name__} must be a JSON object; got {_shortened(values)}")
+            raise InvalidInput(f"{cls.__name__} must be a JSON object; got {shortened(values)}")
         given: dict[str, Any] = {}
         for name, value in values.items():
             if name not in described(cls):
@@ -343,7 +245,7 @@ class Settings:
         except (TypeError, ValueError, LookupError, AttributeError, OSError) as error:
             # A value from outside, such as a number in place of a list.
             raise InvalidInput(
-                f"{cls.__name__}: a value of {_shortened(dict(values))} has the wrong type or size "
+                f"{cls.__name__}: a value of {shortened(dict(values))} has the wrong type or size "
                 f"({str(error)[:80]})"
             ) from None
 
@@ -413,40 +315,8 @@ def _default(cls: Any) -> Any:
 def method_class(what: str, name: Any, methods: Mapping[str, type[Settings]]) -> type[Settings]:
     """Return the settings class of a method. Raise `InvalidInput` if the name is unknown."""
     if not isinstance(name, str) or name not in methods:
-        raise InvalidInput(f"{what} must be one of {', '.join(methods)}; got {_shortened(name)}")
+        raise InvalidInput(f"{what} must be one of {', '.join(methods)}; got {shortened(name)}")
     return methods[name]
-
-
-def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
-    """Raise `InvalidInput` if a value has the wrong type or is out of range.
-
-    Only numbers, strings, flags and ``Literal`` types are checked. Functions that use other types
-    check those.
-    """
-    choices = choices_of(kind)
-    members = _members(kind)
-    simple = [each for each in members if each in (int, float, bool, str, type(None))]
-    if choices is not None:
-        is_choice = isinstance(value, str | int | float) and value in choices
-        if not is_choice and not (value is None and type(None) in members):
-            listed = ", ".join(str(each) for each in choices)
-            raise InvalidInput(f"{name} must be one of {listed}; got {value!r}")
-        return
-    if len(simple) == len(members) and not any(_is(value, each) for each in simple):
-        wanted = " or ".join(_WORDS[each] for each in simple if each is not type(None))
-        raise InvalidInput(f"{name} must be {wanted}; got {value!r}")
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return
-    try:
-        number = float(value)
-    except OverflowError:
-        raise InvalidInput(f"{name} must be a number of at most 308 digits") from None
-    if about.least is not None and not number >= about.least:
-        raise InvalidInput(f"{name} must be at least {about.least:g}; got {value}")
-    if about.above is not None and not number > about.above:
-        raise InvalidInput(f"{name} must be greater than {about.above:g}; got {value}")
-    if about.greatest is not None and not number <= about.greatest:
-        raise InvalidInput(f"{name} must be at most {about.greatest:g}; got {value}")
 
 
 def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
@@ -463,7 +333,7 @@ def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
     if name not in described(cls):
         raise InvalidInput(_unknown(cls, name))
     kind, about = described(cls)[name]
-    members = _members(kind)
+    members = members_of(kind)
     if choices_of(kind) is not None:
         return text
     if any(get_origin(each) is tuple and get_args(each)[:2] == (float, float) for each in members):
@@ -484,7 +354,7 @@ def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
     is_number = int in members or float in members
     if str in members or Path in members or (Any in members and not is_number):
         return text
-    wanted = " or ".join(_WORDS[each] for each in members if each in _WORDS)
+    wanted = " or ".join(WORDS[each] for each in members if each in WORDS)
     raise InvalidInput(f"{name} must be {wanted}; got {text!r}")
 
 
@@ -492,148 +362,6 @@ def _flag(text: str) -> bool:
     if text.lower() not in ("true", "false", "yes", "no", "1", "0", "on", "off"):
         raise ValueError(text)
     return text.lower() in ("true", "yes", "1", "on")
-
-
-def takes(cls: type[Settings]) -> Callable[[F], F]:
-    """Give a method the signature and the parameter documentation of its settings class.
-
-    The method is written as ``def search(self, query, settings=None, **options)``, but the help,
-    notebooks and the documentation show every field with its default and description.
-    """
-
-    def wrap(verb: F) -> F:
-        own = inspect.signature(verb)
-        plain = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        shown = [
-            inspect.Parameter(
-                each.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=each.default,
-                annotation=each.type,
-            )
-            for each in fields(cls)
-        ]
-        runtime = [each for each in plain if each.kind is each.KEYWORD_ONLY]
-        data = [each for each in plain if each.kind is not each.KEYWORD_ONLY]
-        verb.__signature__ = own.replace(parameters=[*data, *shown, *runtime])  # type: ignore[attr-defined]
-        verb.__doc__ = _with_fields(verb.__doc__ or "", cls)
-        verb.settings_class = cls  # type: ignore[attr-defined]
-        return verb
-
-    return wrap
-
-
-def described_fields(cls: type[Settings]) -> list[tuple[str, str]]:
-    """Return ``name : type`` and the description of each field, for documentation."""
-    rows = []
-    for each in fields(cls):
-        kind, about = described(cls)[each.name]
-        text = about.help
-        if about.unit:
-            text = f"{text.removesuffix('.')} ({about.unit})."
-        if about.methods:
-            text += (
-                " Methods: "
-                + ", ".join(
-                    f"``{name}`` (`{method.__name__}`)" for name, method in about.methods.items()
-                )
-                + "."
-            )
-        rows.append((f"{each.name} : {_type_text(kind, each, about)}", text))
-    return rows
-
-
-def json_schema(cls: type[Settings]) -> dict[str, Any]:
-    """Return the JSON schema of a settings class, for the HTTP interface and forms.
-
-    A field that selects a method becomes ``oneOf`` with one variant per method, identified by its
-    ``name``. ``x-unit`` is the unit of a field, and ``x-expert`` marks fields that a form shows
-    only on request.
-    """
-    properties: dict[str, Any] = {}
-    for each in fields(cls):
-        kind, about = described(cls)[each.name]
-        row: dict[str, Any]
-        if about.methods:
-            default = name_of(each.default) or None
-            row = {
-                "oneOf": [_variant(name, method) for name, method in about.methods.items()],
-                "discriminator": {"propertyName": "name"},
-                "default": {"name": default},
-            }
-        elif isinstance(each.default, Settings):
-            row = json_schema(type(each.default))
-            row["default"] = each.default.to_json()
-        else:
-            row = _value_schema(kind, about)
-            if each.default is not MISSING:
-                row["default"] = _json_value(each.default)
-        row["title"] = about.label or each.name.replace("_", " ").capitalize()
-        row["description"] = about.help
-        if about.unit:
-            row["x-unit"] = about.unit
-        if about.expert:
-            row["x-expert"] = True
-        properties[each.name] = row
-    return {
-        "type": "object",
-        "title": cls.__name__,
-        "description": (cls.__doc__ or "").partition("\n")[0],
-        "properties": properties,
-        "additionalProperties": False,
-    }
-
-
-def _variant(name: str, method: type[Settings]) -> dict[str, Any]:
-    schema = json_schema(method)
-    schema["properties"] = {"name": {"type": "string", "const": name}, **schema["properties"]}
-    schema["required"] = ["name"]
-    return schema
-
-
-def _value_schema(kind: Any, about: Setting) -> dict[str, Any]:
-    """Return the JSON schema of a plain value: its type, choices and limits."""
-    choices = choices_of(kind)
-    members = [each for each in _members(kind) if each is not type(None)]
-    if choices is not None:
-        row: dict[str, Any] = {"type": "string", "enum": list(choices)}
-    elif kind == Names:
-        return {"type": ["array", "null"], "items": {"type": "string"}}
-    elif any(get_origin(each) is tuple for each in members):
-        several = next(each for each in members if get_origin(each) is tuple)
-        inner = [each for each in get_args(several) if each is not Ellipsis]
-        row = {"type": "array", "items": _value_schema(inner[0], Setting("")) if inner else {}}
-        if Ellipsis not in get_args(several):
-            row |= {"minItems": len(inner), "maxItems": len(inner)}
-    else:
-        types_ = [_JSON_TYPES[each] for each in members if each in _JSON_TYPES]
-        row = (
-            {}
-            if Any in members or not types_
-            else {"type": types_[0] if len(types_) == 1 else types_}
-        )
-    limits = {"minimum": about.least, "maximum": about.greatest, "exclusiveMinimum": about.above}
-    row |= {name: limit for name, limit in limits.items() if limit is not None}
-    if len(members) < len(_members(kind)) and "type" in row:
-        listed = row["type"] if isinstance(row["type"], list) else [row["type"]]
-        row["type"] = [*listed, "null"]
-        if "enum" in row:
-            row["enum"] = [*row["enum"], None]
-    return row
-
-
-def choices_of(kind: Any) -> tuple[Any, ...] | None:
-    """Return the values of a (possibly optional) ``Literal`` type, or None for other types."""
-    members = [each for each in _members(kind) if each is not type(None)]
-    if members and all(get_origin(each) is Literal for each in members):
-        return tuple(dict.fromkeys(value for each in members for value in get_args(each)))
-    return None
-
-
-_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
-_JSON_TYPES: dict[Any, str] = {
-    bool: "boolean", int: "integer", float: "number", str: "string", Path: "string",
-}  # fmt: skip
 
 
 def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
@@ -648,27 +376,25 @@ def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
             raise InvalidInput(
                 f"{each.name} must be one of {', '.join(about.methods)} or the settings object "
                 "of one "
-                f"of these methods; got {_shortened(value)}"
+                f"of these methods; got {shortened(value)}"
             )
         return value
     if isinstance(each.default, Settings):
         if not isinstance(value, type(each.default)):
             wanted = type(each.default).__name__
-            raise InvalidInput(f"{each.name} must be a {wanted} object; got {_shortened(value)}")
+            raise InvalidInput(f"{each.name} must be a {wanted} object; got {shortened(value)}")
         return value
     if kind == Names and value is not None and not isinstance(value, str):
         names = tuple(value) if isinstance(value, Iterable) else (None,)
         if not all(isinstance(name, str) for name in names):
-            raise InvalidInput(f"{each.name} must be one or several names; got {_shortened(value)}")
+            raise InvalidInput(f"{each.name} must be one or several names; got {shortened(value)}")
         return names
     value = _frozen(value)
     if get_origin(kind) is tuple and get_args(kind) == (float, float):
         try:
             low, high = (float(bound) for bound in value)
         except (TypeError, ValueError):
-            raise InvalidInput(
-                f"{each.name} must be two numbers; got {_shortened(value)}"
-            ) from None
+            raise InvalidInput(f"{each.name} must be two numbers; got {shortened(value)}") from None
         return low, high
     return value
 
@@ -677,13 +403,13 @@ def _frozen(value: Any) -> Any:
     return tuple(_frozen(each) for each in value) if isinstance(value, list) else value
 
 
-def _json_value(value: Any, default: Any = None) -> Any:
+def json_value(value: Any, default: Any = None) -> Any:
     """Return a value as JSON. For a group, include only the fields that differ from the default."""
     if isinstance(value, Settings):
         inner = value.to_json(default if isinstance(default, Settings) else None)
         return {"name": name_of(value), **inner} if name_of(value) else inner
     if isinstance(value, tuple):
-        return [_json_value(each) for each in value]
+        return [json_value(each) for each in value]
     if value is None or isinstance(value, str | bool | Mapping):
         return value
     if isinstance(value, Integral):
@@ -719,60 +445,3 @@ def _not_taken(cls: type[Settings], name: str, chosen: Mapping[str, Any]) -> str
             hint = f"whose options are {options}" if options else "which has no options"
             return f"{name} is not an option of {each.name} {name_of(method)}, {hint}"
     return _unknown(cls, name)
-
-
-def _with_fields(text: str, cls: type[Settings]) -> str:
-    """Return a docstring with the fields of a settings class appended to its parameters."""
-    text = inspect.cleandoc(text)
-    rows = [f"{head}\n    {about}" for head, about in described_fields(cls)]
-    listed = "\n".join(rows)
-    head, heading, tail = text.partition("\nParameters\n----------\n")
-    for section in ("Returns", "Raises", "Examples", "Notes"):
-        mark = f"\n{section}\n{'-' * len(section)}\n"
-        part = tail if heading else head
-        at = part.find(mark)
-        if at >= 0:
-            before, after = part[:at].rstrip("\n"), part[at:]
-            break
-    else:
-        before, after = (tail if heading else head).rstrip("\n"), ""
-    if heading:
-        return f"{head}{heading}{before}\n{listed}\n{after}"
-    return f"{before}\n\nParameters\n----------\n{listed}\n{after}"
-
-
-def _type_text(kind: Any, each: Field[Any], about: Setting) -> str:
-    choices = choices_of(kind)
-    if about.methods:
-        text = "str or settings"
-    elif isinstance(each.default, Settings):
-        text = type(each.default).__name__
-    elif choices is not None:
-        text = "{" + ", ".join(repr(choice) for choice in choices) + "}"
-    elif kind == Names:
-        text = "str or several str"
-    else:
-        names = [getattr(m, "__name__", str(m)) for m in _members(kind) if m is not type(None)]
-        text = " or ".join(name for name in names if name != "Any") or "object"
-    is_optional = type(None) in _members(kind) or (each.default is None)
-    return f"{text}, optional" if is_optional else text
-
-
-def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _is(value: Any, kind: type) -> bool:
-    if kind is bool:
-        return isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
-    if kind is float:
-        return isinstance(value, Real) and not isinstance(value, bool)
-    return isinstance(value, kind)
-
-
-def _members(kind: Any) -> tuple[Any, ...]:
-    """Return the types of a union, or the type itself if it is not a union."""
-    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
