@@ -10,7 +10,13 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.labeled_sets import LabeledSet
-from motionloom.evaluation.outside import outside_scores, ranking_by, score_outside, write_manifest
+from motionloom.evaluation.outside import (
+    check_outside,
+    outside_scores,
+    ranking_by,
+    score_outside,
+    write_manifest,
+)
 from motionloom.motion import Motion
 
 COMMAND = """
@@ -103,3 +109,16 @@ def test_the_manifest_lists_every_clip_without_labels(labeled, tmp_path):
     assert sorted(clip["name"] for clip in content["clips"]) == sorted(labeled.clips)
     assert np.all([(tmp_path / clip["file"]).is_file() for clip in content["clips"]])
     assert "labels" not in json.dumps(content)
+
+
+def test_methods_are_checked_before_the_slow_work(labeled, tmp_path):
+    (tmp_path / "mine.py").write_text("def rank(manifest):\n    return {}\n")
+    check_outside([f"{__name__}:by_name", f"{tmp_path}/mine.py:rank", f"{sys.executable} rank.py"])
+    for method, message in [
+        ("no.such:function", "cannot be imported"),
+        (f"{tmp_path}/mine.py:other", "has no 'other'; it has rank"),
+        ("no-such-command --fast", "neither MODULE:FUNCTION, FILE.py:FUNCTION nor a command"),
+        ("python 'rank.py", "No closing quotation"),
+    ]:
+        with pytest.raises(InvalidInput, match=message):
+            check_outside([method])

@@ -102,6 +102,21 @@ def test_values_that_are_not_numbers_are_one_clear_line(lib):
         lib.search("walk_p0", method=lambda a, b: None)
 
 
+def test_a_method_that_fails_is_one_clear_line(lib, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def ratio(a, b):\n    return 1 / 0\n\n\ndef alone(a):\n    return 0.0\n")
+    with pytest.raises(InvalidInput, match=r"'ratio' failed for .* in .*mine.py:2: ZeroDivision"):
+        lib.evaluate(methods=[f"{file}:ratio"])
+    with pytest.raises(InvalidInput, match="'alone' failed for .* takes 1 positional argument"):
+        lib.evaluate(methods=[f"{file}:alone"])
+
+
+def test_a_report_is_not_written_into_a_library(lib):
+    done = commands.ran("evaluate", lib.path, "--methods", "statistics", "-o", lib.path)
+    assert done.returncode == 2 and "is a library; choose another folder" in done.stderr
+    assert not list(lib.path.glob("report*"))
+
+
 def test_clips_of_the_same_performer_can_be_excluded(lib):
     result = lib.evaluate(methods=[travel], performer=r"_p(\d+)$")
     assert result.methods["travel"].nearest_neighbour == 1.0
@@ -149,6 +164,7 @@ def test_the_command_scores_a_file_and_writes_a_figure(lib, tmp_path):
         ("missing.py:distance", "there is no file missing.py"),
         ("{file}:other", "has no 'other'; it has distance"),
         ("{broken}:f", "broken.py: ZeroDivisionError"),
+        ("{file}:np", "mine.py:np must be a function of two motions, a frame distance or a"),
     ],
 )
 def test_files_without_the_method_are_named(lib, tmp_path, text, message):

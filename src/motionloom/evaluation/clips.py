@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom import parallel
-from motionloom.errors import InvalidInput, LibraryError, MissingExtra
+from motionloom.errors import InvalidInput, LibraryError, MissingExtra, MotionloomError
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.evaluation.settings import EvaluateSettings
 from motionloom.parallel import Progress, one_thread
@@ -410,16 +411,30 @@ def own_matrix(
     itself is not used, and is 0.
     """
     begun = time.process_time()
-    motions = [method.prepared(library[name]) for name in names]
+    motions = [_called(method, (name,), method.prepared, library[name]) for name in names]
     ready = time.process_time()
     out = np.zeros((len(names), len(names)))
     for i, a in enumerate(motions):
         for j, b in enumerate(motions[:i] if method.symmetric else motions):
             if i != j:
-                out[i, j] = method.between(a, b)
+                out[i, j] = _called(method, (names[i], names[j]), method.between, a, b)
                 if method.symmetric:
                     out[j, i] = out[i, j]
     return out, time.process_time() - ready, ready - begun
+
+
+def _called(method: OwnDistance, names: Sequence[str], call: Callable[..., Any], *args: Any) -> Any:
+    """Call a user's method; an error names the motions and the line that raised it."""
+    try:
+        return call(*args)
+    except MotionloomError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise InvalidInput(
+            f"the method {method.title!r} failed for {' and '.join(names)} in "
+            f"{last.filename}:{last.lineno}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _performers(names: Sequence[str], pattern: str | None) -> NDArray[np.str_] | None:

@@ -11,9 +11,10 @@ uses the same manifests and rankings, so that a method runs in both.
      "clips": [{"name": "13_29_4", "file": "clips/0.bvh", "frames": 90, "fps": 30.0}, ...],
      "queries": [{"name": "13_29_4"}, ...]}
 
-A Python function is given as ``MODULE:FUNCTION``. It receives the manifest and returns a mapping
-from each clip to a list of names, or of pairs of a name and a distance. A command is given as it
-would be typed, and is called with the path of the manifest and the path of the ranking to write::
+A Python function is given as ``MODULE:FUNCTION`` or ``FILE.py:FUNCTION``. It receives the
+manifest and returns a mapping from each clip to a list of names, or of pairs of a name and a
+distance. A command is given as it would be typed, and is called with the path of the manifest and
+the path of the ranking to write::
 
     query,item,distance
     13_29_4,13_30_9,0.21
@@ -27,6 +28,7 @@ import importlib
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,8 +43,9 @@ from motionloom.errors import InvalidInput
 from motionloom.evaluation.labeled_sets import LabeledSet
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.files import csv_rows, parse_json, read_regular
+from motionloom.search.methods.own import from_file
 
-_FUNCTION = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"
+_FUNCTION = r"([A-Za-z_][\w.]*|\S+\.py):[A-Za-z_]\w*"
 Ranking = Mapping[str, Sequence[str]]
 
 
@@ -73,6 +76,22 @@ def write_manifest(labeled: LabeledSet, folder: Path) -> Path:
     }
     path.write_text(json.dumps(content, indent=1), encoding="utf-8")
     return path
+
+
+def check_outside(methods: Sequence[str]) -> None:
+    """Raise `InvalidInput` if a function cannot be imported, or a program does not exist."""
+    for method in methods:
+        if re.fullmatch(_FUNCTION, method):
+            _function(method)
+            continue
+        try:
+            words = shlex.split(method)
+        except ValueError as error:
+            raise InvalidInput(f"the method {method!r} cannot be run: {error}") from None
+        if not words or shutil.which(words[0]) is None:
+            raise InvalidInput(
+                f"the method {method!r} is neither MODULE:FUNCTION, FILE.py:FUNCTION nor a command"
+            )
 
 
 def ranking_by(method: str, manifest: Path) -> Ranking:
@@ -125,7 +144,9 @@ def score_outside(
 
 
 def _function(method: str) -> Any:
-    module, _, name = method.partition(":")
+    module, _, name = method.rpartition(":")
+    if module.endswith(".py"):
+        return from_file(method)
     if "" not in sys.path:
         sys.path.insert(0, "")  # a module in the current folder, as with python -m
     try:

@@ -36,6 +36,7 @@ from motionloom.evaluation.labeled_sets import (
     own_set,
     remove_folder,
 )
+from motionloom.evaluation.outside import check_outside
 from motionloom.evaluation.protocol import (
     CLIP_CANDIDATES,
     Protocol,
@@ -360,6 +361,7 @@ def run_protocol(
         `label_column`, see `motionloom.Library.evaluate`.
     """
     clips, queries = chosen_sets(settings.sets)
+    check_outside(settings.outside or ())
     data = DataFolder(settings.data, settings.keep)
     candidates = both_ways({name: CLIP_CANDIDATES[name] for name in _known(methods)})
     sets = [clip_set(name, data) for name in clips]

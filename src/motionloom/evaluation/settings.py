@@ -161,8 +161,8 @@ class ProtocolSettings(Settings):
     )
     outside: tuple[str, ...] | None = setting(
         None,
-        "Also score other methods: MODULE:FUNCTION in Python, or a command that reads a manifest "
-        "and writes a ranking.",
+        "Also score other methods: MODULE:FUNCTION or FILE.py:FUNCTION in Python, or a command "
+        "that reads a manifest and writes a ranking.",
         metavar="METHOD,...",
         commas=True,
     )

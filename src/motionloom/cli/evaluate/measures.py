@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from motionloom.cli.arguments import is_library
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_library
 from motionloom.cli.terminal import print_json, print_table, progress, remark
@@ -60,6 +61,8 @@ def evaluate(
     if library is None:
         raise InvalidInput("evaluate needs a library or labeled sets (--sets)")
     single = output is not None and output.suffix.lower() in _FILES
+    if output is not None and is_library(output):
+        raise InvalidInput(f"{output} is a library; choose another folder for the report")
     if output is not None and not single and not output.is_dir():
         if output.suffix[1:].isalpha() or output.exists():
             raise InvalidInput(

@@ -147,8 +147,9 @@ def as_clip_method(given: Any) -> Any:
 
     Frame distances are compared with banded DTW. ``FILE.py:NAME`` is read from a file.
     """
-    if isinstance(given, str) and ".py:" in given:
-        given = from_file(given)
+    text = given if isinstance(given, str) and ".py:" in given else None
+    if text is not None:
+        given = from_file(text)
     if isinstance(given, type) and issubclass(given, ClipMethod):
         return given()
     if isinstance(given, Method):
@@ -156,6 +157,11 @@ def as_clip_method(given: Any) -> Any:
     name = _registered(given)
     if name is not None:
         return FrameClips(distance=name)
+    if text is not None and not _is_function(given):
+        raise InvalidInput(
+            f"{text} must be a function of two motions, a frame distance or a clip measure; got "
+            f"{type(given).__name__}"
+        )
     return OwnDistance(distance=given) if _is_function(given) else given
 
 
