@@ -252,6 +252,43 @@ def test_background_jobs_leave_a_thread_for_others():
     jobs.close(timeout=LIMIT)
 
 
+def test_a_job_goes_on_until_everybody_has_given_it_up():
+    jobs = Jobs()
+    for options in ({"key": ("count",)}, {"request": ("count", "{}")}):
+        job = jobs.start("counting", endless, **options)
+        assert jobs.start("counting", endless, **options) is job
+        assert jobs.give_up(job.id).usable
+        assert not jobs.give_up(job.id).usable
+        assert jobs.wait(job.id, LIMIT).state == "stopped"
+
+
+def test_a_request_that_is_replaced_by_the_same_goes_on(small_library):
+    body = {"takes": [["dance_groove_p0"]]}
+    with studio_client(small_library) as client:
+        first, second = (
+            client.post("/api/dance/choreographies", json=body).json()["id"] for _ in range(2)
+        )
+        assert first == second
+        client.delete(f"/api/jobs/{first}", params={"replaced": True})
+        assert client.app.state.studio.jobs.wait(first, LIMIT).state == "done"
+
+
+def test_jobs_that_wait_for_another_leave_their_place():
+    jobs, lock, go = Jobs(), threading.Lock(), threading.Event()
+
+    def work(job):
+        with jobs.holding(lock):
+            go.wait(LIMIT)
+            return "made"
+
+    held = [jobs.start("captioning", work) for _ in range(AT_ONCE + 1)]
+    wait_until(lock.locked, "one has the lock")
+    assert jobs.wait(jobs.start("quick", lambda job: "now").id, LIMIT).result == "now"
+    go.set()
+    assert [jobs.wait(job.id, LIMIT).result for job in held] == ["made"] * len(held)
+    assert jobs.wait(jobs.start("quick", lambda job: "now").id, LIMIT).result == "now"
+
+
 def test_jobs_end_with_the_studio(state):
     running = [state.jobs.start("counting", endless) for _ in range(3)]
     state.close()

@@ -62,7 +62,7 @@ def stage(page):
 
 
 def dance(page):
-    go(page, "#/dance?within=dance_groove&music=tune&seed=1")
+    go(page, "#/dance?label=dance_groove&music=tune&seed=1")
     page.wait_for_selector("#on-time")
     on_stage(page, 1)
     page.wait_for_timeout(1000)
@@ -78,7 +78,7 @@ def search(page):
         cards.nth(number).locator(".yes").click()
     cards.nth(7).locator(".no").click()
     cards.nth(4).click()
-    page.locator("loom-search-view #query").scroll_into_view_if_needed()
+    page.locator("loom-search-view #find").scroll_into_view_if_needed()
     on_stage(page, 2)
     page.wait_for_timeout(1500)  # wait for all characters and the camera
     freeze(page, 0.83)
@@ -107,8 +107,9 @@ def grid(page):
 
 def parametric(page):
     settings = {
-        "takes": "kick_front_mid_right_p0", "within": ["kick"], "by": ["right_ankle@33"],
-        "name": "kick", "samples": 600,
+        "takes": "kick_front_mid_right_p0", "search": {"label": ["kick"]},
+        "by": ["right_ankle@33"], "name": "kick",
+        "settings": {"samples": 600, "examples": {"drop_unmatched": True}},
     }  # fmt: skip
     work(page, "parametric", settings)
     go(page, "#/aim?name=kick&target=-0.3,0.84,0.72")
@@ -157,7 +158,7 @@ def walk(page):
 
 
 def movements(page):
-    work(page, "movements", {"name": "groove", "within": ["dance_groove"], "meter": 4})
+    work(page, "movements", {"name": "groove", "settings": {"label": ["dance_groove"], "meter": 4}})
     go(page, "#/graph?show=movements&steps=groove")
     page.locator("loom-movement-graph .hit").first.wait_for()
     page.locator("loom-movement-graph g.node circle").first.click(force=True)
@@ -176,11 +177,11 @@ def crowd(page):
 
 
 def words(page):
-    go(page, "#/search?words=kicks high with the right foot")
-    rows = page.locator("loom-word-results li .open")
-    rows.nth(3).wait_for()
-    rows.first.click()
-    on_stage(page, 1)
+    go(page, "#/library?find=kicks high with the right foot")
+    segments = page.locator("loom-cards .card[data-place*=':']")
+    segments.nth(3).wait_for()
+    segments.first.click()
+    page.wait_for_function("() => studio.selection")
     page.evaluate("studio.stage.set({ body: true })")
     page.wait_for_timeout(2500)  # wait for captions, figures and the body
     freeze(page, 1.1)
@@ -209,6 +210,7 @@ def controller(page):
     page.keyboard.down("w")
     page.wait_for_function(f"() => Math.hypot(...{view}.pilot.shown.state.velocity) > 0.9")
     page.keyboard.down("d")
+    page.locator("loom-play-view details.expert > summary").click()
     page.wait_for_timeout(9000)
     page.locator("loom-play-view #live").scroll_into_view_if_needed()
     page.evaluate("studio.stage.clock.pause(); studio.stage.set({ body: true })")
@@ -275,7 +277,7 @@ def show(page):
 
 PICTURES = {
     "library": library, "clusters": clusters, "stage": stage, "search": search, "family": family,
-    "grid": grid, "dance": dance, "parametric": parametric, "graph": graph, "movements": movements,
+    "grid": grid, "dance": dance, "parametric": parametric, "walk": walk, "graph": graph, "movements": movements,
     "crowd": crowd, "words": words, "act": act, "controller": controller, "character": character,
     "show": show,
 }  # fmt: skip

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { byName, countText, placesOf, segmentCard, sheetOf, stepTo, takeOf, type Card } from "../src/library/card";
-import { byNames, differences, merged, performerOf, renamed, split } from "../src/library/groups";
+import { byNames, differences, merged, namedLike, performerOf, renamed, split } from "../src/library/groups";
 import type { Cluster } from "../src/net/types";
 
 const group = (name: string, motions: string[], rest: Partial<Cluster> = {}): Cluster => ({
@@ -106,6 +106,13 @@ describe("groups", () => {
   });
   it("are renamed", () =>
     expect(renamed([slow, kick], "walk", "stroll").map((one) => one.name)).toEqual(["stroll", "kick"]));
+  it("that were changed get the names of their takes, unless they have one", () => {
+    const whole = { ...merged([slow, kick], new Set(["10_01", "07_01"]))[0], name: "" };
+    const others = [fast, { ...kick, name: "kick high" }, slow];
+    const own = { ...kick, name: "mine" };
+    expect(namedLike([own, whole], others).map((one) => one.name)).toEqual(["mine", "walk"]);
+    expect(namedLike([{ ...kick, name: "" }], [slow]).map((one) => one.name)).toEqual([""]);
+  });
   it("are merged into the largest", () => {
     const [whole, ...rest] = merged([slow, kick, fast], new Set(["10_01", "07_01"]));
     expect(whole.motions).toEqual(["07_01", "07_02", "10_01"]);

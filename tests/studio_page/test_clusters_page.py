@@ -65,6 +65,26 @@ def test_groups_are_shown_before_their_names_are_known(unlabeled):
     expect(page.locator("#count")).not_to_contain_text("their names follow")
 
 
+def test_groups_come_back_when_their_size_is_changed_twice(unlabeled):
+    page, _ = unlabeled
+    expect(groups(page, "kick").first).to_be_visible()
+    page.locator("#groups").click()
+    before = page.locator("loom-cards .card").count()
+    stopped = []
+    page.route(  # the names of the coarser groups do not come
+        "**/api/clusters",
+        lambda route: route.continue_() if '"names":false' in route.request.post_data
+        or '"fineness"' not in route.request.post_data else stopped.append(route),
+    )  # fmt: skip
+    page.locator("#size").select_option("coarser")
+    expect(page.locator("#count")).to_contain_text("their names follow")
+    wait_until(lambda: page.evaluate("1") and stopped, "a request for the names")
+    page.locator("#size").select_option("usual")
+    expect(groups(page, "kick").first).to_be_visible()
+    expect(page.locator("#count")).not_to_contain_text("their names follow")
+    assert page.locator("loom-cards .card").count() == before
+
+
 def test_visits_of_groups_start_one_job_and_keep_their_size(unlabeled):
     page, _ = unlabeled
     jobs = "async () => (await (await fetch('api/jobs')).json()).map((job) => job.title)"

@@ -147,6 +147,7 @@ def test_takes_dropped_on_the_start_page_become_a_library_that_plays(started, wi
     page.wait_for_function("() => studio.take === 'evening jog' && studio.stage.clock.playing")
     with ml.Library(home / "evening jog.loom") as library:
         assert library.names == ("evening jog",)
+    settled(page)  # of the take that plays, nothing is asked anymore
     # Again, on the start page: another library, not an error.
     page.evaluate("studio.go('start')")
     expect(page.locator("loom-start")).to_be_visible()

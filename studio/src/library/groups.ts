@@ -53,6 +53,13 @@ export function renamed(clusters: readonly Cluster[], before: string, name: stri
   return clusters.map((one) => (one.name === before ? { ...one, name } : one));
 }
 
+/** Name the groups without a name as the groups in `others` that have their most typical takes. */
+export function namedLike(clusters: readonly Cluster[], others: readonly Cluster[]): Cluster[] {
+  return clusters.map((one) =>
+    one.name ? one : { ...one, name: others.find((other) => other.motions.includes(one.motions[0]))?.name ?? "" },
+  );
+}
+
 /** Join groups, given by their most typical takes; the largest gives its name and comes first. */
 export function merged(clusters: readonly Cluster[], heads: ReadonlySet<string>): Cluster[] {
   const parts = clusters.filter((one) => heads.has(one.motions[0]));

@@ -16,7 +16,7 @@ import { markedText } from "../search/marked-text";
 import { byName, countText, placesOf, segmentCard, takeCard, type Card, type Section } from "./card";
 import "./cards";
 import type { Cards, Pick, Verb } from "./cards";
-import { UNNAMED, byNames, differences, merged, renamed, split } from "./groups";
+import { UNNAMED, byNames, differences, merged, namedLike, renamed, split } from "./groups";
 import "./search-box";
 import "./selection-bar";
 import { labelTakes, likePart, type Form, type SelectionBar } from "./selection-bar";
@@ -267,19 +267,22 @@ export class LibraryView extends View {
     if (names.length < 2 || key === this.groupsKey) return;
     this.groupsKey = key;
     this.failed = "";
-    this.named = keptNames === key;
-    if (this.named) return;
     this.turns.end("group", "left"); // others may wait for the same groups
+    this.named = keptNames === key && kept.has(key);
+    if (this.named) return;
     const turn = this.turns.begin("group");
     try {
       const fineness = SIZES[size];
       // Names take most of the time, the first time, so the groups are shown before.
-      for (const names of kept.has(key) ? [true] : [false, true]) {
+      let shown = kept.get(key);
+      for (const names of shown ? [true] : [false, true]) {
         const body = { settings: { ...(fineness !== null && { fineness }), ...(!names && { names }) } };
         const job = await send("post", "clusters", { body, signal: turn.signal });
         const clusters = (await finished(job, (now) => (this.job = now), turn.signal)) as Cluster[];
+        const edited = kept.get(key);
         kept.clear(); // other sizes are computed quickly again
-        kept.set(key, clusters);
+        kept.set(key, edited && edited !== shown ? namedLike(edited, clusters) : clusters);
+        shown = kept.get(key);
         this.named = names;
         if (names) keptNames = key;
         this.requestUpdate();

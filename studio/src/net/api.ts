@@ -129,7 +129,8 @@ export function saveFile(file: Blob, name: string): void {
 export const askedAt = new Map<number, string>();
 
 /** The result of a job; `progress` is called with each of its states, and with null at the end. If the turn of `signal`
- * is replaced by a newer one, the job is stopped; if its view is left, the job goes on and is listed under Jobs. */
+ * is replaced by a newer one, the job is stopped unless others wait for it; if its view is left, the job goes on and is
+ * listed under Jobs. */
 export function finished<Result>(
   job: Job<Result | null>,
   progress: (job: Job | null) => void,
@@ -157,7 +158,7 @@ async function polled<Result>(
     throw new ServerError(job.error || "stopped");
   } catch (error) {
     if (error instanceof TurnEnded && error.ending === "replaced")
-      void send("delete", "jobs/{number}", { path: { number: id } }).catch(() => undefined);
+      void send("delete", "jobs/{number}", { path: { number: id }, query: { replaced: true } }).catch(() => undefined);
     throw error;
   } finally {
     if (!signal?.aborted) progress(null);

@@ -187,9 +187,9 @@ export class Studio extends Store<PageState> {
 
   /** The library has been changed, in this window or another. */
   private changed(what: string): void {
-    if (what === "library") {
-      if (!this.filling) this.follow();
-    } else if (what === "jobs") this.set({ jobs: this.state.jobs + 1 });
+    if (what === "jobs") this.set({ jobs: this.state.jobs + 1 });
+    else if (this.filling) return; // what is shown belongs to the library before
+    else if (what === "library") this.follow();
     else if (what === "kept") this.set({ artifacts: this.state.artifacts + 1 });
     else void this.refresh(what === "motions");
   }

@@ -5,9 +5,10 @@ rejected. A waiting job that is stopped leaves the queue immediately; a running 
 step.
 
 A job with a key is not started twice: whoever asks for the same key gets the job that runs, waits
-or has already ended with a result. Of jobs for the same request, one at a time runs or waits.
-Background jobs run one at a time and in order, so that they
-never occupy all threads.
+or has already ended with a result. Of jobs for the same request, one at a time runs or waits. A job
+that several have asked for goes on until the last of them gives it up. Background jobs run one at a
+time and in order, so that they never occupy all threads; a job that waits for work of another job
+leaves its place to a waiting one (`Jobs.holding`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import itertools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -64,6 +66,7 @@ class Job(Generic[Result]):
     key: tuple = ()
     request: tuple = ()
     background: bool = False
+    asked: int = 1  # how often it was asked for, and not given up
     _stop: threading.Event = field(default_factory=threading.Event, repr=False)
     _ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -136,6 +139,7 @@ class Jobs:
         self._waiting: deque[tuple[Job, Callable[[Job], Any]]] = deque()
         self._threads: set[threading.Thread] = set()
         self._in_background = 0  # background jobs that run
+        self._held_up = 0  # jobs that wait for work of another job
         self._lock = threading.Lock()
 
     def start(
@@ -183,9 +187,11 @@ class Jobs:
             if same and (background or same[-1].usable):
                 if not background and any(job is same[-1] for job, _ in self._waiting):
                     same[-1].background = False  # somebody waits for it now
+                same[-1].asked += 1
                 return same[-1]
             for past in self._jobs.values():
                 if request and past.request == request and past.state == "running" and past.usable:
+                    past.asked += 1
                     return past
             running = sum(job.state == "running" for job in self._jobs.values())
             if running >= MOST:
@@ -201,18 +207,39 @@ class Jobs:
             ended = [number for number, past in self._jobs.items() if past.state != "running"]
             for number in ended[:-_REMEMBERED]:
                 del self._jobs[number]
-            if len(self._threads) < AT_ONCE:
-                thread = threading.Thread(target=self._work, name="jobs", daemon=True)
-                self._threads.add(thread)
-                thread.start()
+            self._start_thread()
         self._changed()
         return job
 
+    def _start_thread(self) -> None:
+        """Start a thread for waiting jobs, if there may be one more; `_lock` is held."""
+        if len(self._threads) - self._held_up < AT_ONCE:
+            thread = threading.Thread(target=self._work, name="jobs", daemon=True)
+            self._threads.add(thread)
+            thread.start()
+
+    @contextmanager
+    def holding(self, lock: threading.Lock) -> Iterator[None]:
+        """Hold a lock within a job; while the job waits for it, another job may run."""
+        if not lock.acquire(blocking=False):
+            with self._lock:
+                self._held_up += 1
+                if self._waiting:
+                    self._start_thread()
+            lock.acquire()
+            with self._lock:
+                self._held_up -= 1
+        try:
+            yield
+        finally:
+            lock.release()
+
     def _work(self) -> None:
-        """Run waiting jobs until there are none left."""
+        """Run waiting jobs until there are none left, or others that were held up go on."""
         while True:
             with self._lock:
-                turn = self._next()
+                crowded = len(self._threads) - self._held_up > AT_ONCE
+                turn = None if crowded else self._next()
                 if turn is None:
                     self._threads.discard(threading.current_thread())
                     return
@@ -260,6 +287,14 @@ class Jobs:
             waiting_job.run(work)  # ends it as stopped
             self._changed()
         return job
+
+    def give_up(self, number: int) -> Job:
+        """Stop a job, unless others have also asked for it."""
+        job = self[number]
+        with self._lock:
+            job.asked -= 1
+            wanted = job.asked > 0
+        return job if wanted else self.stop(number)
 
     def all(self) -> list[JobStatus]:
         """Return the status of every job that is still remembered, without their results."""

@@ -229,9 +229,13 @@ def job(number: int, state: State) -> JobStatus:
 
 
 @router.delete("/jobs/{number}")
-def stop_job(number: int, state: State) -> JobStatus:
-    """Ask a job to stop."""
-    return state.jobs.stop(number).status()
+def stop_job(number: int, state: State, replaced: bool = False) -> JobStatus:
+    """Ask a job to stop.
+
+    With `replaced`, only the one who asks does not need it anymore: it goes on for the others who
+    have asked for the same.
+    """
+    return (state.jobs.give_up if replaced else state.jobs.stop)(number).status()
 
 
 # --- a first look at takes without labels -----------------------------------------------------
@@ -260,7 +264,7 @@ def _grouping(
 
     def work(job: Job) -> list[Cluster]:
         if settings.names:
-            with state.describing:
+            with state.jobs.holding(state.describing):
                 library.captions.describe(workers=1, progress=job.advance)
         described = job.done
 

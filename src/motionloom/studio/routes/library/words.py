@@ -140,7 +140,7 @@ def words(name: str, state: State) -> MotionWords:
 
 def described(state: AppState, job: Job) -> None:
     """Caption and index all motions, and report the progress to a job."""
-    with state.describing:
+    with state.jobs.holding(state.describing):
         job.advance(0)  # raises if it was stopped while it waited
         state.library.captions.describe(workers=1, progress=job.advance)
     state.cached(("prepared",), set).add("words")
