@@ -43,6 +43,19 @@ def test_the_command_lists_bad_files_and_ends_with_code_1(takes, tmp_path):
     assert failure["file"] == str(takes / "bad.bvh") and failure["reason"]
 
 
+def test_a_missing_extra_is_named_once(takes, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ufbx", None)
+    folder = tmp_path / "delivery"
+    folder.mkdir()
+    for name in ("a.fbx", "b.fbx"):
+        (folder / name).write_bytes(b"Kaydara FBX Binary  ")
+    (folder / "c.bvh").write_text("HIERARCHY\nROOT")
+    code, _, err = run("import", tmp_path / "l.loom", folder, run=ran)
+    assert code == 1 and err.count("pip install 'motionloom[fbx]'") == 1
+    assert "failed   2 files: reading FBX files needs ufbx" in err
+    assert f"failed   {folder / 'c.bvh'}: " in err
+
+
 def test_the_command_says_that_times_of_a_table_are_ignored(takes, tmp_path):
     table, place = tmp_path / "labels.csv", tmp_path / "l.loom"
     name = min(takes.rglob("*.bvh")).stem

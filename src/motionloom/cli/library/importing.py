@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from json import loads
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from motionloom.library import ImportReport, Library
 
 _SHOWN_FAILURES = 50
+_EXTRA = "pip install 'motionloom["  # in the message of `MissingExtra`
 
 
 @on_clusters
@@ -199,10 +201,15 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
 def _print_report(report: ImportReport, lib: Library) -> None:
     from motionloom.library import left_out_lines
 
-    for bad in report.failed[:_SHOWN_FAILURES]:
+    # A missing extra is the same problem for all files, and one installation solves it.
+    extras = Counter(bad.reason for bad in report.failed if _EXTRA in bad.reason)
+    for reason, count in extras.items():
+        remark(f"failed   {counted(count, 'file')}: {reason}")
+    failed = [bad for bad in report.failed if bad.reason not in extras]
+    for bad in failed[:_SHOWN_FAILURES]:
         remark(f"failed   {bad.file}: {bad.reason}")
-    if len(report.failed) > _SHOWN_FAILURES:
-        remark(f"         ... and {len(report.failed) - _SHOWN_FAILURES} more (see --json)")
+    if len(failed) > _SHOWN_FAILURES:
+        remark(f"         ... and {len(failed) - _SHOWN_FAILURES} more (see --json)")
     if report.unmatched_labels:
         some = ", ".join(report.unmatched_labels[:3])
         remark(f"labels   {len(report.unmatched_labels)} rows do not match any file: {some} ...")
