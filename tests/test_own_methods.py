@@ -107,7 +107,9 @@ def test_a_method_that_fails_is_one_clear_line(lib, tmp_path):
     file.write_text("def ratio(a, b):\n    return 1 / 0\n\n\ndef alone(a):\n    return 0.0\n")
     with pytest.raises(InvalidInput, match=r"'ratio' failed for .* in .*mine.py:2: ZeroDivision"):
         lib.evaluate(methods=[f"{file}:ratio"])
-    with pytest.raises(InvalidInput, match="'alone' failed for .* takes 1 positional argument"):
+    with pytest.raises(
+        InvalidInput, match=r"'alone' failed for \w+ and \w+: TypeError: .* takes 1"
+    ):
         lib.evaluate(methods=[f"{file}:alone"])
 
 

@@ -431,9 +431,11 @@ def _called(method: OwnDistance, names: Sequence[str], call: Callable[..., Any],
         raise
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
+        # A wrong number of arguments is raised by the call, not in the method.
+        place = "" if last.name == call.__name__ else f" in {last.filename}:{last.lineno}"
         raise InvalidInput(
-            f"the method {method.title!r} failed for {' and '.join(names)} in "
-            f"{last.filename}:{last.lineno}: {type(error).__name__}: {error}"
+            f"the method {method.title!r} failed for {' and '.join(names)}{place}: "
+            f"{type(error).__name__}: {error}"
         ) from error
 
 
