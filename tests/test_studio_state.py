@@ -281,11 +281,11 @@ def test_jobs_that_wait_for_another_leave_their_place():
             go.wait(LIMIT)
             return "made"
 
-    held = [jobs.start("captioning", work) for _ in range(AT_ONCE + 1)]
+    waiting_jobs = [jobs.start("captioning", work) for _ in range(AT_ONCE + 1)]
     wait_until(lock.locked, "one has the lock")
     assert jobs.wait(jobs.start("quick", lambda job: "now").id, LIMIT).result == "now"
     go.set()
-    assert [jobs.wait(job.id, LIMIT).result for job in held] == ["made"] * len(held)
+    assert [jobs.wait(job.id, LIMIT).result for job in waiting_jobs] == ["made"] * len(waiting_jobs)
     assert jobs.wait(jobs.start("quick", lambda job: "now").id, LIMIT).result == "now"
 
 
