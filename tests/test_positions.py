@@ -248,6 +248,19 @@ def test_positions_relative_to_the_hips_stay_in_place_and_it_is_said(walk, tmp_p
     assert any("stays in place" in text for text in ml.load(tmp_path / "walk.npy").origin.warnings)
 
 
+def _one_infinite_point():
+    points = reduced(ml.demo.clip("walk"), "humanml3d")
+    points[3, 4] = np.inf
+    return points
+
+
+def test_noise_does_not_change_the_height(walk, rng):
+    points = reduced(walk, "humanml3d")
+    noisy = points + rng.normal(0.0, 0.005, points.shape)
+    heights = [body_height(_solve(p, "humanml3d", 30.0).skeleton) for p in (points, noisy)]
+    assert heights[0] == pytest.approx(heights[1], abs=0.03)
+
+
 @pytest.mark.parametrize(("array", "message"), [
     (np.zeros((30, 5)), r"no joint positions: expected .* found .* \(30, 5\)"),
     (np.zeros((30, 17, 2)), "two dimensions"),
@@ -257,8 +270,10 @@ def test_positions_relative_to_the_hips_stay_in_place_and_it_is_said(walk, tmp_p
     (np.ones((30, 22, 3)), "do not form a body"),
     (np.zeros((0, 22, 3)), "the array is empty"),
     (np.full((30, 263), np.inf), "not finite"),
+    (_one_infinite_point(), "reach inf m from the origin"),
     (np.array(["a", "b"]), "no joint positions"),
 ])  # fmt: skip
+@pytest.mark.filterwarnings("error")
 def test_bad_arrays_are_refused_in_one_line(tmp_path, array, message):
     np.save(tmp_path / "bad.npy", array)
     with pytest.raises(MotionFormatError, match=message) as info:

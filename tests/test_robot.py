@@ -476,6 +476,7 @@ def test_command_line(model, tmp_path):
     out = tmp_path / "walk.csv"
     done = run("convert", source, out, "--character", model, "--inspect", tmp_path / "worst.png")
     assert done.exit_code == 0, done.output
+    assert "frame rate: 30 fps, which CSV files of robots do not state" in done.stderr
     assert out.is_file() and (tmp_path / "worst.png").stat().st_size > 1000
     for suffix in ("npz", "pkl", "glb"):
         assert run("convert", source, tmp_path / f"w.{suffix}", "--character", model).exit_code == 0
@@ -483,6 +484,14 @@ def test_command_line(model, tmp_path):
     assert '"penetration_duration"' in report.stdout
     wrong = run("convert", source, out, "--layout", "bones-seed")
     assert wrong.exit_code != 0 and "--character" in str(wrong.exception)
+
+
+@pytest.mark.parametrize("rate", ["-5", "0", "nan", "inf", "fast"])
+def test_the_rate_of_robot_files_must_be_positive(model, tmp_path, rate):
+    take = ml.demo.clip("walk")[:20].save(tmp_path / "walk.bvh")
+    wrong = run("import", tmp_path / "new.loom", take, "--character", f"{model}@{rate}")
+    assert "the rate after @ must be a positive number" in str(wrong.exception)
+    assert not (tmp_path / "new.loom").exists()
 
 
 def test_robot_takes_are_imported_searched_and_joined(model, tmp_path):

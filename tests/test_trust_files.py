@@ -26,6 +26,16 @@ from motionloom.search.match_web.encoding import decoded, encoded
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
 
 
+def test_an_output_that_cannot_be_written_is_named_as_requested(tmp_path, monkeypatch):
+    def denied(**options):
+        raise PermissionError(13, "Permission denied", f"{options['dir']}/.walk-1234.part.bvh")
+
+    monkeypatch.setattr("motionloom.files.tempfile.mkstemp", denied)
+    with pytest.raises(PermissionError) as info:
+        ml.demo.clip("walk")[:5].save(tmp_path / "walk.bvh")
+    assert info.value.filename == str(tmp_path / "walk.bvh")
+
+
 @posix
 def test_pipes_and_devices_are_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe.bvh")

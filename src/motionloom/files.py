@@ -390,9 +390,13 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Some writers choose their format by the suffix, so it is kept.
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.stem[:40]}-", suffix=f".part{path.suffix}", dir=path.parent
-    )
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.stem[:40]}-", suffix=f".part{path.suffix}", dir=path.parent
+        )
+    except OSError as error:
+        error.filename = str(path)  # name the file that was requested, not the temporary one
+        raise
     os.close(handle)
     scratch = Path(name)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,9 +87,11 @@ class ImportSettings(Settings):
                 try:
                     options["robot_fps"] = float(rate)
                 except ValueError:
+                    options["robot_fps"] = math.nan
+                if not 0.0 < options["robot_fps"] < math.inf:
                     raise InvalidInput(
-                        f"the rate after @ must be a number, as in g1.xml@60; got {rate!r}"
-                    ) from None
+                        f"the rate after @ must be a positive number, as in g1.xml@60; got {rate!r}"
+                    )
         if self.roles is not None:
             from motionloom.motion.roles.assignment import load_role_map
 

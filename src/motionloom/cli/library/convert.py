@@ -70,6 +70,7 @@ def convert(
         raise InvalidInput("--onto and --character cannot be combined")
     target = _target(settings)
     written: list[str] = []
+    unstated: set[float] = set()  # frame rates that the written files do not contain
     made: list[Motion] = []
     reports: dict[str, QualityReport] = {}
     left_out: dict[str, str] = {}  # takes that were not converted, by file
@@ -85,6 +86,8 @@ def convert(
                 )  # fmt: skip
                 save(motion, out, **options[out.suffix])
                 written.append(str(out))
+                if out.suffix.lower() == ".csv" and _is_robot_file(settings, ".csv"):
+                    unstated.add(float(motion.fps))
                 for ending, content in _TARGETS.get(settings.to or "", ("", {}))[1].items():
                     other = out.with_name(f"{out.stem}{ending}{out.suffix}")
                     save(motion, other, **content)
@@ -107,6 +110,8 @@ def convert(
         print_json(result | ({"quality": quality} if quality else {}))
     else:
         remark(f"wrote {written[0] if len(written) == 1 else f'{len(written)} files'}")
+        for fps in sorted(unstated):
+            remark(f"frame rate: {fps:g} fps, which CSV files of robots do not state")
         _print_reports(reports, details=details)
         for file, text in left_out.items():
             remark(f"warning: {file}: {text}")

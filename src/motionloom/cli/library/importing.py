@@ -57,7 +57,8 @@ def import_(
             f"the library comes first: motionloom import {swapped} {library}; {swapped} cannot be "
             "imported as a motion"
         )
-    count = len(find_sources(paths)[0])  # raises before an empty library is created
+    settings.reader_options()  # raises before an empty library is created, as does find_sources
+    count = len(find_sources(paths)[0])
     lib = Library.create(library, fps=settings.fps, store=store, exist_ok=True)
     with progress("importing", count) as advance:
         report = lib.add(*paths, settings=settings, progress=advance)

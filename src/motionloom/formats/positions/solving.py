@@ -190,7 +190,10 @@ def _check(positions: Array, layout: PointLayout, path: Path) -> None:
 
 def _unit(positions: Array, layout: PointLayout, given: str | float | None, path: Path) -> Unit:
     places = layout.landmark_positions(positions)
-    height = _height(places)
+    with np.errstate(
+        invalid="ignore", over="ignore"
+    ):  # positions that are too far are refused below
+        height = _height(places)
     if not np.isfinite(height) or height <= 0.0:
         raise MotionFormatError("the points do not form a body: its height is 0", path=path)
     if given is not None:

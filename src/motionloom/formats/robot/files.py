@@ -157,8 +157,8 @@ def _model_near(path: Path) -> Path:
             break
     raise MotionFormatError(
         "a robot file does not contain its robot; put one model file (.xml, .urdf) next to it, or "
-        "name the model: skeleton in Python and --skeleton on the command line, --character in "
-        "convert and import",
+        "name the model: skeleton in Python, --character in convert and import, --skeleton in info "
+        "and doctor",
         path=path,
     )
 

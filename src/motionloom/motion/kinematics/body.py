@@ -271,6 +271,9 @@ def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: 
         return 0.0
     if "neck" not in split_words(skeleton.point_names[above[0]]):
         return 0.0
+    collars = [at[role] for role in ("left_collar", "right_collar") if role in at]
+    if any(tree.apart(at["chest"], collar) for collar in collars):
+        return 0.0  # the chest reaches up to the collars: it has its length
     way = tree.between(at["hips"], at["chest"])
     bones = [tree.reach[p] - tree.reach[tree.parents[p]] for p in way]
     bones = [bone for bone in bones if bone > tree.near]
