@@ -5,6 +5,7 @@ import type { MatchingDatabase, Mesh } from "../runtime/database";
 import type { Pose } from "../runtime/inertialization";
 
 const BODY = 0x9aa6b8;
+const FLOATS = 0.1; // meters; characters farther from the floor are meant to be there
 
 export class Figure {
   readonly group = new THREE.Group();
@@ -30,6 +31,19 @@ export class Figure {
     const drawn = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ color: BODY }));
     drawn.frustumCulled = false;
     this.group.add(drawn);
+  }
+
+  /** Move the character up or down until its soles touch the floor in a standing pose; joints of feet are above the soles. */
+  putOnFloor(standing: Pose): void {
+    this.show(standing, standing, 0);
+    this.group.updateMatrixWorld(true);
+    let lowest = Infinity;
+    this.group.traverse((part) => {
+      if (!(part instanceof THREE.SkinnedMesh)) return;
+      part.computeBoundingBox();
+      lowest = Math.min(lowest, part.boundingBox!.min.y);
+    });
+    if (Math.abs(lowest) < FLOATS) this.group.position.y = -lowest;
   }
 
   /** Show the pose between two frames. */

@@ -90,6 +90,7 @@ async function start(): Promise<void> {
     return pad.stick;
   };
   let before: Played = player.next();
+  figure.putOnFloor(before); // players start with a standing pose
   let after: Played = player.next();
   let due = 0;
   let last = performance.now();
