@@ -74,6 +74,9 @@ def test_the_command_refuses_wrong_input_with_code_2(takes, tmp_path):
         code, _, err = run("import", tmp_path / "l.loom", tmp_path / path, run=ran)
         assert code == 2 and message in err and "Traceback" not in err
         assert not (tmp_path / "l.loom").exists()
+    code, _, err = run("import", tmp_path / "l.loom", takes, "--labels", "missing.csv", run=ran)
+    assert code == 2 and "an existing CSV file" in err
+    assert not (tmp_path / "l.loom").exists()
     code, _, err = run("import", tmp_path / "bare" / ".." / "takes", takes, run=ran)
     assert code == 2 and "contains other files" in err
 

@@ -49,7 +49,7 @@ def import_(
     so run the same command again to resume an interrupted import or to import changes. Files that
     cannot be read are listed at the end with the reason; the exit code is then 1.
     """
-    from motionloom.library import Library, find_sources
+    from motionloom.library import Library, find_sources, labeling
 
     swapped = next((path for path in paths if path.suffix == ".loom"), None)
     if swapped is not None and library.suffix != ".loom":
@@ -57,8 +57,11 @@ def import_(
             f"the library comes first: motionloom import {swapped} {library}; {swapped} cannot be "
             "imported as a motion"
         )
-    settings.reader_options()  # raises before an empty library is created, as does find_sources
-    count = len(find_sources(paths)[0])
+    # These raise before an empty library is created.
+    settings.reader_options()
+    sources, _ = find_sources(paths)
+    labeling(settings.labels, sources, columns=settings.label_columns)
+    count = len(sources)
     lib = Library.create(library, fps=settings.fps, store=store, exist_ok=True)
     with progress("importing", count) as advance:
         report = lib.add(*paths, settings=settings, progress=advance)
