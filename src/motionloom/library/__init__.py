@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from motionloom.store.catalogue_file import is_library as is_library
     from motionloom.store.history import Change as Change
     from motionloom.store.ingest.importing import ImportReport as ImportReport
-    from motionloom.store.ingest.sources import assign_names as assign_names
     from motionloom.store.ingest.labels import labeling as labeling
+    from motionloom.store.ingest.sources import assign_names as assign_names
     from motionloom.store.ingest.sources import find_sources as find_sources
     from motionloom.store.ingest.sources import is_companion as is_companion
     from motionloom.store.ingest.sources import left_out as left_out
