@@ -123,7 +123,7 @@ def test_couples_of_a_library_dance_their_own_dance(tmp_path, library):
         "waltz_leader_p0", "waltz_follower_p1",
     }  # fmt: skip
     scene = tmp_path / "scene.json"
-    scene.write_text(json.dumps({"library": str(library), "within": ["waltz"], "couples": 1,
+    scene.write_text(json.dumps({"library": str(library), "label": ["waltz"], "couples": 1,
                                  "tempo_bpm": 100, "meter": 3, "seconds": 3}))  # fmt: skip
     assert answer("ballroom", scene, "-o", place)["tempo_bpm"] == pytest.approx(100.0)
 
@@ -172,4 +172,4 @@ def test_five_hundred_couples_on_an_open_field(tmp_path):
     facts = answer("ballroom", "--couples", 500, "--room", "open", "--seconds", 3,
                  "-o", tmp_path / "field.glb")  # fmt: skip
     assert facts["characters"] == 1000 and facts["clearance_m"] >= 0.0
-    assert len(ml.load(tmp_path / "field.glb", skin="couple 500 follower")) == 90
+    assert len(ml.load(tmp_path / "field.glb", skeleton="couple 500 follower")) == 90

@@ -29,6 +29,7 @@ from motionloom.cli.tools.demo.tour import Tour
 from motionloom.configuration import trust_settings
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.evaluation.reconstruction import evaluate_reconstructions
+from motionloom.motion_graph import GraphSettings
 from motionloom.parallel import (
     ClusterError,
     ClusterExecutor,
@@ -229,7 +230,7 @@ def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, smal
     for name in NAMES:
         library.labels[name] = [name.split("_")[0]]
     methods = ["dtw-clip", "emd", "scaling", "dtw-jrd"]  # one of each kind
-    walks = {"only": ["walk", "jog"], "per_minute": 60}
+    walks = GraphSettings(only=("walk", "jog"), per_minute=60)
     bodies = {"names": ["walk", "kick_front_high_right"], "options": {"missing": 0.05}}
 
     def everything(**options):
@@ -237,7 +238,7 @@ def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, smal
         errors = list(evaluate_reconstructions(library.store, **bodies, **options))
         shutil.rmtree(next(library.path.glob("derived/motion-graph.*")), ignore_errors=True)
         seen = []
-        graph = library.motion_graph(**walks, progress=seen.append, **options)
+        graph = library.graphs.edited(walks, progress=seen.append, **options).graph
         assert sum(seen) == 3
         return scores, errors, graph
 
@@ -321,12 +322,15 @@ def begun_tasks_end(address):
 
 
 class Killer:
-    """Called as progress; kills one worker or another after some of the first four tasks."""
+    """Called as progress; kills one worker or another after some of the first four tasks.
+
+    If no worker is up at that moment, one is killed after the next task.
+    """
 
     def __init__(self, cluster, rng):
         self.cluster, self.rng = cluster, rng
         self.moments = rng.choice(4, size=2, replace=False)
-        self.killed, self.done = [], []
+        self.killed, self.done, self.due = [], [], 0
 
     def __call__(self, steps=1):
         self.done.append(steps)
@@ -336,7 +340,9 @@ class Killer:
             # One that dies before it has come up is not started again.
             if nanny.pid and nanny.worker_address in self.cluster.scheduler.workers
         ]
-        if len(self.done) - 1 in self.moments and alive:
+        self.due += len(self.done) - 1 in self.moments
+        if self.due and alive:
+            self.due -= 1
             random_pause(self.rng, 0.005)
             chosen = int(self.rng.choice(alive))
             with suppress(ProcessLookupError):  # dead from the last time

@@ -188,7 +188,7 @@ def same_place(plain: tuple, worn: tuple, info: dict, *, key="positions", limit=
 
 @pytest.mark.slow
 def test_a_walk_along_a_path_is_shown_on_the_character(made):
-    body = {"graph": {"within": ["walk"], "per_minute": 90.0}, "path": [[0, 0], [0, 2.5]]}
+    body = {"graph": {"label": ["walk"], "per_minute": 90.0}, "path": [[0, 0], [0, 2.5]]}
     plain, worn = both(made, "graphs/walk", body)
     same_place(plain, worn, made[1])
     assert worn[0]["seams"] == plain[0]["seams"] and worn[0]["quality"] == plain[0]["quality"]
@@ -197,7 +197,12 @@ def test_a_walk_along_a_path_is_shown_on_the_character(made):
 @pytest.mark.slow
 def test_a_parametric_motion_is_shown_on_the_character(made):
     client, info = made
-    settings = {"takes": KICKS[0], "within": ["kick"], "by": ["right_ankle@33"], "samples": 60}
+    settings = {
+        "takes": KICKS[0],
+        "search": {"label": ["kick"]},
+        "by": ["right_ankle@33"],
+        "settings": {"samples": 60},
+    }
     job(client, "parametric", {**settings, "name": "kick"})
     worn = {"character": info["id"]}
     heads, sent = [], []
@@ -208,7 +213,10 @@ def test_a_parametric_motion_is_shown_on_the_character(made):
             reach = {"id": 1, "kind": "parametric/reach", "name": "kick", "target": target}
             socket.send_text(json.dumps({**reach, **own}))
             heads.append(head)
-            sent.append(messages.unpack(socket.receive_bytes()))
+            reply = messages.unpack(socket.receive_bytes())
+            while "changed" in reply[0]:  # a message to all windows about the new motion
+                reply = messages.unpack(socket.receive_bytes())
+            sent.append(reply)
     (plain, at), (moved, there) = sent
     same_place((heads[0], at), (heads[1], there), info, limit=0.08)
     assert moved["reached"] == plain["reached"] and moved["keys"] == plain["keys"]
@@ -226,9 +234,11 @@ def test_an_acted_script_is_shown_on_the_character(made):
 @pytest.mark.slow
 def test_a_dance_is_shown_on_the_character(made):
     client, info = made
-    steps = job(client, "dance/choreographies", {"within": ["dance_groove"], "meter": 4})
-    music = client.post("/api/dance/tunes", json={"meter": 4, "tempo": 110, "bars": 3}).json()
-    body = {"choreography": steps["id"], "music": music["id"], "seed": 3}
+    steps = job(
+        client, "dance/choreographies", {"settings": {"label": ["dance_groove"], "meter": 4}}
+    )
+    music = client.post("/api/dance/tunes", json={"meter": 4, "tempo_bpm": 110, "bars": 3}).json()
+    body = {"choreography": steps["id"], "music": music["id"], "settings": {"seed": 3}}
     (head, arrays), (other, moved) = both(made, "dance/performances", body)
     assert other["motion_beats"] == head["motion_beats"]
     plain, worn = (head["characters"][0], arrays), (other["characters"][0], moved)

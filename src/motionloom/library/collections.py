@@ -100,7 +100,7 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
 
         Examples
         --------
-        >>> lib.parametric.check("kick_front_mid_right_p0", "right_ankel@33")
+        >>> lib.parametric.check("kick_front_mid_right", "right_ankel@33")
         Traceback (most recent call last):
         motionloom.errors.RoleError: ...
         """
