@@ -277,7 +277,8 @@ def show(page):
 
 PICTURES = {
     "library": library, "clusters": clusters, "stage": stage, "search": search, "family": family,
-    "grid": grid, "dance": dance, "parametric": parametric, "walk": walk, "graph": graph, "movements": movements,
+    "grid": grid, "dance": dance, "parametric": parametric, "walk": walk, "graph": graph,
+    "movements": movements,
     "crowd": crowd, "words": words, "act": act, "controller": controller, "character": character,
     "show": show,
 }  # fmt: skip
