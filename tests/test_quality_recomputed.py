@@ -5,6 +5,7 @@ seams are computed with plain loops. Nothing of motionloom but the contacts' fra
 """
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -100,20 +101,19 @@ def test_captured_takes_rarely_exceed_a_limit(data, request):
     if data == "corpus":
         takes = [ml.demo.clip(name) for name in ml.demo.names()[::12]]
     elif data == "cmu":
-        files = sorted(request.getfixturevalue("cmu30").rglob("*.bvh"))[::25]
+        files = sorted(request.getfixturevalue("cmu30").rglob("*.bvh"))[::8]
         takes = (ml.load(file) for file in files)
     else:
         files = bandai_takes(request, of="", style="", every=8, count=35)
         takes = (ml.load(file) for file in files)
-    alarms, jumps, count = 0, 0, 0
+    passed, count = Counter(), 0
     for take in takes:
-        passed = {entry.measure for entry in quality_report(take).worst if entry.passed}
-        jumps += "jump" in passed
-        alarms += bool(passed - {"jump"})
+        passed.update({entry.measure for entry in quality_report(take).worst if entry.passed})
         count += 1
-    assert alarms < 0.03 * count
     # In one of twenty of CMU's takes a joint does jump: swapped markers.
-    assert jumps <= (0.07 * count if data == "cmu" else 0)
+    faulty = {"jump": 0.07} if data == "cmu" else {"jump": 0.0}
+    for measure, times in passed.items():
+        assert times <= faulty.get(measure, 0.03) * count, measure
 
 
 def usual_of(lib):

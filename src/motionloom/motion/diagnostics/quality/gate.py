@@ -60,8 +60,7 @@ MAX_OVERLAP = (0.04, 0.095)  # meters
 MAX_IMBALANCE = (0.05, 0.15)  # meters
 MAX_RANGE = 10.0  # degrees beyond the range of a joint, or beyond the largest excess of the sources
 MAX_SEAM_ROTATION = 3.0  # of the sources' 99.9th percentile of angular accelerations
-# Meters per lift-off, or 1.5 times the value of the sources. 90 % of CMU's takes drag less.
-MAX_DRAG = (0.05, 0.11)
+MAX_DRAG = (0.05, 0.35)  # meters per lift-off, or 1.5 times the value of the sources
 MAX_HEIGHT = 0.03  # meters above or below the floors of the sources
 MAX_FLIGHT = 0.2  # g; blends of built-in jumps exceed their sources by 0.11 at most
 _FREE_FALL = 0.5  # g: with a larger error, a body without ground contact does not fall freely
