@@ -317,13 +317,21 @@ def test_feet_of_captured_dance_land_on_the_beats_of_music(cmu30, names):
 
 @pytest.mark.cmu
 @pytest.mark.slow
-def test_another_path_is_tried_if_feet_land_between_beats(cmu30):
-    """Modern dance of CMU 49: the first path of seed 1 has 12 of 17 landings on a beat."""
+def test_another_path_is_tried_if_feet_land_between_beats(cmu30, monkeypatch):
+    """Gymnastics and modern dance of CMU 49: the contacts of some paths are off any beat."""
     takes = [ml.load(file) for file in sorted((cmu30 / "049").glob("*.bvh"))]
     steps = Choreography.from_takes(takes)
     song = steps.music("tune")
-    landed = [steps.dance_to(song, seed=seed, seconds=30.0).landings() for seed in (1, 2)]
-    assert all(fit.share > 0.8 and fit.total >= 8 for fit in landed)
+
+    def shares():
+        danced = (steps.dance_to(song, seed=seed, seconds=30.0) for seed in (4, 6))
+        fits = [made.contact_landings for made in danced]
+        assert all(fit.total >= 8 for fit in fits)
+        return [fit.share for fit in fits]
+
+    tried = shares()
+    monkeypatch.setattr("motionloom.dance.dancing.dance._DRAWS", 1)
+    assert max(shares()) < 0.8 < min(tried)
 
 
 def test_a_skeleton_without_feet_has_no_landings(groove):

@@ -301,7 +301,8 @@ def test_each_departure_changes_the_motion_where_it_applies(lib):
             change = np.abs(ours.positions() - theirs.positions()).max()
             assert (change > 1e-6) == applies, (mode, rule, change)
             errors[rule] = joint_errors(motion, theirs)[0].mean(axis=1).max()
-            assert errors[rule] < 6.0, (mode, rule)
+            # Without loose matching first, a body may twist.
+            assert errors[rule] < (9.0 if rule == "slacks" else 6.0), (mode, rule)
         worst = joint_errors(motion, ours)[0].mean(axis=1).max()
         if mode == "offline":
             assert worst < 1.3 and errors["slacks"] > 2.0 and errors["two_passes"] > 1.3

@@ -209,6 +209,8 @@ def test_salsa_couples_land_on_the_beats_with_smooth_seams(cmu30):
         shares[align] = within / total, worst, landed.beats_met / landed.beats, landed
         apart = [np.linalg.norm((a.root - b.root)[:, [0, 2]], axis=1) for a, b in made.motions]
         assert np.max(apart) < 1.6  # partners stay together
-    assert shares["landings"][0] >= 0.9 and shares["landings"][1] <= 1.5
-    assert shares["landings"][2] >= 0.9 and shares["landings"][3].half_coherence > 0.5
-    assert shares["beats"][0] < 0.8 and shares["beats"][1] > 1.5
+    assert shares["landings"][0] > 0.7 and shares["landings"][1] <= 1.5
+    # Dancers pause on every fourth beat.
+    assert shares["landings"][2] > 0.65 and shares["landings"][3].share > 0.8
+    assert shares["landings"][3].half_coherence > 0.6
+    assert shares["beats"][3].share < 0.5 and shares["beats"][1] > 1.5
