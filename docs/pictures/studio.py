@@ -37,6 +37,7 @@ def library(page):
     go(page, "#/library?take=dance_groove_p0&range=150-270")
     on_stage(page, 1)
     page.wait_for_timeout(4000)  # wait for beats and thumbnails
+    page.locator("loom-jobs .busy").wait_for(state="detached")
     freeze(page, 6.3)
 
 
@@ -52,7 +53,7 @@ def clusters(page):
 
 
 def stage(page):
-    go(page, "#/library?take=kick_front_high_right_p0&with=kick_side_high_right_p2")
+    go(page, "#/library?label=kick&take=kick_front_high_right_p0&with=kick_side_high_right_p2")
     on_stage(page, 2)
     look = {"body": True, "ghosts": True, "trails": ["right_toe", "left_toe"]}
     page.evaluate("look => studio.stage.set(look)", look)
@@ -140,7 +141,7 @@ def graph(page):
     page.wait_for_function(f"() => {view}.arcs.stateOf({view}.picked) === 'locked'")
     page.evaluate("studio.stage.set({ body: true })")
     freeze(page, 1.0)
-    page.locator("loom-graph-view nav").scroll_into_view_if_needed()
+    page.locator("loom-graph-view .directions").scroll_into_view_if_needed()
 
 
 def walk(page):
@@ -163,6 +164,7 @@ def movements(page):
     page.locator("loom-movement-graph .hit").first.wait_for()
     page.locator("loom-movement-graph g.node circle").first.click(force=True)
     on_stage(page, 1)
+    page.locator("loom-movement-graph .part").nth(2).evaluate("one => one.scrollIntoView(false)")
     page.evaluate("studio.stage.set({ body: true })")
     freeze(page, 0.9)
 
@@ -173,7 +175,7 @@ def crowd(page):
     page.wait_for_function("() => studio.stage.clock.playing")  # wait until the music is loaded
     page.evaluate("studio.stage.set({ body: true, follow: false })")
     freeze(page, 9.0)
-    turn(page, (6.3, 4.6, 9.4), (0.0, 0.2, 0.6))
+    turn(page, (7.6, 5.8, 11.0), (0.2, 0.0, 0.3))
 
 
 def words(page):
@@ -182,6 +184,7 @@ def words(page):
     segments.nth(3).wait_for()
     segments.first.click()
     page.wait_for_function("() => studio.selection")
+    page.mouse.move(720, 880)  # away from the card, which shows buttons under the pointer
     page.evaluate("studio.stage.set({ body: true })")
     page.wait_for_timeout(2500)  # wait for captions, figures and the body
     freeze(page, 1.1)
@@ -212,7 +215,7 @@ def controller(page):
     page.keyboard.down("d")
     page.locator("loom-play-view details.expert > summary").click()
     page.wait_for_timeout(9000)
-    page.locator("loom-play-view #live").scroll_into_view_if_needed()
+    page.locator("loom-play-view #play").evaluate("play => play.scrollIntoView()")
     page.evaluate("studio.stage.clock.pause(); studio.stage.set({ body: true })")
     page.wait_for_timeout(2500)
     page.keyboard.up("w")
@@ -220,7 +223,7 @@ def controller(page):
 
 
 def character(page):
-    go(page, "#/library?take=kick_front_high_right_p0")
+    go(page, "#/library?label=kick&take=kick_front_high_right_p0")
     on_stage(page, 1)
     with tempfile.TemporaryDirectory() as folder:
         hero = dressed_character(Path(folder) / "hero.glb")

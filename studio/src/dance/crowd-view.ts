@@ -25,7 +25,7 @@ const SHOWN = {
   march: ["formation.ranks", "formation.files", "tempo_bpm", "seconds"],
 };
 const EXPERT = ["seed"];
-const LABELS = { "floor.room": "width and depth", tempo_bpm: "beats per minute" };
+const LABELS = { "floor.room": "width and depth", tempo_bpm: "beats per minute", seconds: "duration" };
 /** Defaults of the page: with music, and short. */
 const USUAL = { music: "tune", seconds: 20 };
 const LEADER = 0x4f9fd8;

@@ -46,7 +46,7 @@ export class GraphForm extends LitElement {
     css`
     form { display: flex; gap: 8px 10px; align-items: end; flex-wrap: wrap; }
     label { font-size: 12px; color: var(--faint); }
-    select { width: 112px; padding: 4px 6px; } loom-take-picker { flex: 1 1 100%; }
+    select { width: 144px; padding: 4px 6px; } loom-take-picker { flex: 1 1 100%; }
   `,
   ];
 

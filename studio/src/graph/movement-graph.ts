@@ -6,6 +6,7 @@ import { motionFrom, wornQuery } from "../motion/motion";
 import type { MovementEdge, MovementGraphData, MovementNode } from "../net/types";
 import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
 import { shellWord } from "../page/command-line";
+import { counted } from "../page/counts";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
 import { StudioElement } from "../page/studio-element";
@@ -42,7 +43,7 @@ export class MovementGraph extends StudioElement {
     .node { outline: none; } .node:focus-visible circle { stroke: var(--mark); stroke-width: 3; }
     .node text { fill: var(--on-accent); font-size: 12px; text-anchor: middle; dominant-baseline: central; pointer-events: none; font-weight: 600; }
     .node .count { font-size: 9px; font-weight: 400; }
-    .part { display: grid; grid-template-columns: auto 1fr 52px; gap: 8px; align-items: center; }
+    .part { display: grid; grid-template-columns: minmax(52px, auto) 1fr 52px; gap: 8px; align-items: center; }
     section { margin: 10px 0; } .box { background: var(--well); border-radius: 6px; padding: 8px 12px; }
     #likely { width: 90px; }
   `,
@@ -226,7 +227,7 @@ export class MovementGraph extends StudioElement {
     const set = (target: string, likelihood: number) =>
       this.edit({ action: "connect", source: this.from, target, likelihood });
     const lib = this.studio.library.path;
-    return html`<div class="box"><b>${this.from}</b> <span class="faint">${node?.members.length ?? 0} movements; followed by</span>
+    return html`<div class="box"><b>${this.from}</b> <span class="faint">${counted(node?.members.length ?? 0, "movement")}; followed by</span>
       ${out.map(
         (
           edge,

@@ -45,6 +45,7 @@ export class Cards extends LitElement {
   private sheet: Sheet = { spots: [], heads: [], height: 0 };
   private timer = 0;
   private focused = ""; // place of the card with the tab stop
+  private awaited: string[] = []; // places to scroll to once there are cards
   private width = 0;
   private height = 0;
   private observer?: ResizeObserver;
@@ -67,8 +68,10 @@ export class Cards extends LitElement {
     .group button.card { box-shadow: 2px 2px 0 -1px var(--card), 3px 3px 0 -1px var(--line); }
     .mark { position: absolute; right: 6px; top: 6px; width: 18px; height: 18px; margin: 0; cursor: pointer; opacity: 0; z-index: 1; }
     .slot:hover .mark, .mark:checked, .mark:focus-visible, :host([marking]) .mark { opacity: 1; }
-    .verbs { position: absolute; left: 4px; right: 4px; bottom: 3px; display: none; gap: 3px; justify-content: center; z-index: 1; }
+    .verbs { position: absolute; inset: auto 2px 2px; padding: 1px 2px; display: none; gap: 3px; justify-content: center; z-index: 1;
+      background: var(--raised); border-radius: 5px; }
     .slot:hover .verbs { display: flex; }
+    .slot:hover .described .text { -webkit-line-clamp: 1; max-height: 13px; } /* room for the verbs */
     .verbs button { padding: 0 5px; height: 22px; min-width: 22px; font-size: 11px; line-height: 1; background: var(--panel); }
     @media (pointer: coarse) { .mark { opacity: 1; } .slot:hover .verbs { display: none; } }
     canvas { width: ${PICTURE}px; height: ${PICTURE}px; align-self: center; pointer-events: none; flex: none; }
@@ -112,9 +115,10 @@ export class Cards extends LitElement {
     return this.sheet.spots.findIndex((spot) => spot.card.place === place);
   }
 
-  /** Scroll to a card. */
-  reveal(place: string): void {
-    const spot = this.sheet.spots[this.indexOf(place)];
+  /** Scroll to the first of the places that has a card; as soon as there are cards. */
+  reveal(...places: string[]): void {
+    this.awaited = this.sheet.spots.length ? [] : places;
+    const spot = places.map((place) => this.sheet.spots[this.indexOf(place)]).find(Boolean);
     if (!spot) return;
     if (spot.top < this.scrollTop || spot.top + TALL > this.scrollTop + this.clientHeight)
       this.scrollTop = Math.max(spot.top - (this.clientHeight - TALL) / 2, 0);
@@ -138,6 +142,7 @@ export class Cards extends LitElement {
   protected updated(): void {
     this.store.keepRequests(new Set([...this.renderRoot.querySelectorAll("canvas")].map((one) => one.dataset.place!)));
     this.drawAll();
+    if (this.awaited.length && this.sheet.spots.length) this.reveal(...this.awaited);
   }
 
   private pick(card: Card, event: MouseEvent): void {

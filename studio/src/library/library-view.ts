@@ -159,7 +159,7 @@ export class LibraryView extends View {
       }
     }
     await this.updateComplete;
-    if (take) this.cards?.reveal(segment ? `${take}:${segment}` : take);
+    if (take) this.cards?.reveal(`${take}:${segment}`, take);
   }
 
   /** Store the selected segment in the address, so that a link restores it. */

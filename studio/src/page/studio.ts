@@ -188,7 +188,8 @@ export class Studio extends Store<PageState> {
   /** The library has been changed, in this window or another. */
   private changed(what: string): void {
     if (what === "jobs") this.set({ jobs: this.state.jobs + 1 });
-    else if (this.filling) return; // the page still shows the previous library
+    else if (this.filling)
+      return; // the page still shows the previous library
     else if (what === "library") this.follow();
     else if (what === "kept") this.set({ artifacts: this.state.artifacts + 1 });
     else void this.refresh(what === "motions");

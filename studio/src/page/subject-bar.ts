@@ -73,12 +73,12 @@ export class SubjectBar extends StudioElement {
   static styles = [
     sharedStyles,
     css`
-    :host { position: absolute; inset: auto 0 8px 12px; pointer-events: none; z-index: 1; }
+    :host { position: absolute; inset: auto 8px 8px 12px; pointer-events: none; z-index: 1; }
     .bar { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; font-size: 12px; }
     .bar > * { pointer-events: auto; }
-    b { max-width: 34ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-shadow: 0 1px 3px var(--stage); margin-right: 4px; }
+    b { max-width: 34ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-shadow: 0 1px 3px var(--stage); margin-right: 2px; }
     button, summary { background: color-mix(in srgb, var(--panel) 85%, transparent); border: 1px solid var(--line); border-radius: 5px;
-      padding: 3px 8px; font-size: 12px; color: var(--ink); cursor: pointer; list-style: none; }
+      padding: 3px 7px; font-size: 12px; color: var(--ink); cursor: pointer; list-style: none; }
     summary:hover { border-color: var(--accent); }
     details { position: relative; }
     .entries { position: absolute; left: 0; bottom: 28px; display: grid; gap: 2px; padding: 5px; background: var(--raised);

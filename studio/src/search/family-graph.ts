@@ -44,7 +44,8 @@ export class FamilyGraph extends LitElement {
     sharedStyles,
     css`
     :host { display: block; position: relative; background: var(--stage); border: 1px solid var(--line); border-radius: 7px; overflow: hidden; }
-    svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; touch-action: none; cursor: grab; }
+    svg { position: absolute; inset: 26px 0 28px; width: 100%; height: calc(100% - 54px); overflow: visible; display: block;
+      touch-action: none; cursor: grab; } /* room for caption and legend */
     .node { cursor: pointer; outline: none; }
     .node circle { fill: var(--panel); stroke-width: 2.5; }
     .node:hover circle, .node:focus-visible circle { fill: var(--raised); }
@@ -88,8 +89,6 @@ export class FamilyGraph extends LitElement {
     const margin = RADIUS + 20;
     const low = [0, 1].map((axis) => Math.min(...places.map((one) => one[axis])) - margin);
     const high = [0, 1].map((axis) => Math.max(...places.map((one) => one[axis])) + margin);
-    low[1] -= 40; // for the text about the current node
-    high[1] += 30; // for the legend of the tiers
     return [low[0], low[1], high[0] - low[0], high[1] - low[1]];
   }
 

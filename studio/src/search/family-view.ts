@@ -189,7 +189,7 @@ export class FamilyView extends View {
       <button id="leave-out" ?disabled=${!current} aria-pressed=${excluded.has(current)} @click=${() => this.toggle(current)}>
         ${excluded.has(current) ? "include again" : "exclude"}</button>
       <button id="export" @click=${this.export}>Export zip</button>
-      <button id="parametrize" class="main" ?disabled=${count < 1} title="Make a parametric motion from these members" @click=${this.parametrize}>Parametric →</button></div>`;
+      <button id="parametrize" class="main" ?disabled=${count < 1} title="Make a parametric motion from these members" @click=${this.parametrize}>Aim →</button></div>`;
   }
 
   render() {

@@ -21,7 +21,7 @@ const LABELS = {
   k: "neighbors k",
   max: "max matches",
   max_distance: "maximum distance",
-  "expansion.join_distance": "maximum distance of members",
+  "expansion.join_distance": "maximum distance",
   rank: "order by",
   mirror: "also mirrored",
   steps: "alignment steps",

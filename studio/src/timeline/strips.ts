@@ -66,9 +66,9 @@ export function drawStrips(
   context.clip();
   const room = height - SPEED.top - SPEED.below;
   drawRuler(context, width, height, axis);
+  drawBeats(context, width, room, axis, strips);
   if (strips.speed) drawSpeed(context, width, room, axis, strips, strips.speed);
   drawFeet(context, width, axis, strips);
-  drawBeats(context, width, room, axis, strips);
   if (strips.score) drawScore(context, width, height, axis, strips.score);
   if (strips.problems) drawProblems(context, width, height, axis, strips.problems);
   if (selected) drawSelected(context, height, axis.x(selected[0], width), axis.x(selected[1], width));
@@ -107,7 +107,8 @@ function drawRuler(context: CanvasRenderingContext2D, width: number, height: num
     context.fillStyle = color("edge");
     context.fillRect(x, 0, 1, height);
     context.fillStyle = color("faint");
-    context.fillText(timeLabel(k * step, step), x + 4, 4);
+    const label = timeLabel(k * step, step);
+    if (x + 4 + context.measureText(label).width <= width) context.fillText(label, x + 4, 4);
     context.fillStyle = color("line");
     for (let part = 1; part < 5; part++) context.fillRect(axis.x((k + part / 5) * step, width), RULER - 5, 1, 5);
   }
@@ -185,7 +186,11 @@ function drawSpeed(
   context.lineWidth = 1;
   context.stroke();
   context.fillStyle = color("faint");
+  context.strokeStyle = color("panel"); // readable on the curve
+  context.lineWidth = 4;
+  context.lineJoin = "round";
   context.textAlign = "right";
+  context.strokeText(`${highest.toFixed(1)} m/s`, width - 4, SPEED.top);
   context.fillText(`${highest.toFixed(1)} m/s`, width - 4, SPEED.top);
   context.textAlign = "left";
 }
