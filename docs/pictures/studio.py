@@ -21,6 +21,8 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+sys.path.insert(0, str(Path(__file__).parents[2]))  # for the package benchmarks
+
 import motionloom as ml
 from benchmarks.films import Shot, write_film
 from motionloom.character import Material, body_mesh
