@@ -5,6 +5,7 @@ This needs Chromium and the built page. The widget runs in a page that imitates 
 
 import base64
 import json
+import math
 import os
 import shutil
 import sys
@@ -55,7 +56,8 @@ def main():
                 lib.add_motion(ml.demo.clip(name, performer=performer), name=f"{name}_{performer}")
         kick = lib.parametrize(list(lib.names), ml.at("right_ankle", frame=33), samples=400)
         view = ml.view(kick, height=480)
-        view.target = tuple(kick.space.examples.mean(axis=0))
+        middle = kick.space.examples.mean(axis=0)
+        view.target = min(map(tuple, kick.accessible), key=lambda one: math.dist(one, middle))
         mesh = pack({}, **BODIES.arrays(view.motion.skeleton.key, "high"))
         text = lambda data: base64.b64encode(data).decode()  # noqa: E731
         traits = {

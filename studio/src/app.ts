@@ -91,6 +91,7 @@ export class App extends LitElement {
       footer { grid-area: 4 / 1; height: auto; }
       nav { flex-wrap: nowrap; overflow-x: auto; max-width: 100%; }
     }
+    @media (max-width: 480px) { header nav { gap: 0; } header nav a { padding: 4px 7px; } } /* all tabs fit on a phone */
     @media (max-width: 860px) and (max-height: 500px) { :host { grid-template-rows: auto 50dvh auto auto; } }
   `,
   ];

@@ -78,7 +78,7 @@ export class GridMap extends LitElement {
     canvas { position: absolute; }
     #heat { left: ${LEFT}px; top: 0; width: calc(100% - ${LEFT}px); height: calc(100% - ${BOTTOM}px); }
     #lines { inset: 0; width: 100%; height: 100%; }
-    .caption { position: absolute; right: 8px; top: 8px; background: rgba(23, 26, 32, 0.86); padding: 4px 9px; border-radius: 5px;
+    .caption { position: absolute; right: 8px; top: 8px; background: color-mix(in srgb, var(--stage) 86%, transparent); padding: 4px 9px; border-radius: 5px;
       font-size: 12px; pointer-events: none; font-variant-numeric: tabular-nums; }
   `,
   ];

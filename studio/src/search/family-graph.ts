@@ -57,7 +57,7 @@ export class FamilyGraph extends LitElement {
     .edge.way { stroke: var(--faint); }
     .tiers { position: absolute; left: 10px; bottom: 8px; display: flex; gap: 12px; font-size: 12px; pointer-events: none; }
     .tiers i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 5px; }
-    .caption { position: absolute; left: 10px; top: 8px; font-size: 12px; pointer-events: none; background: rgba(23, 26, 32, 0.8); padding: 1px 5px; border-radius: 4px; }
+    .caption { position: absolute; left: 10px; top: 8px; font-size: 12px; pointer-events: none; background: color-mix(in srgb, var(--stage) 80%, transparent); padding: 1px 5px; border-radius: 4px; }
     .home { position: absolute; right: 8px; top: 8px; }
   `,
   ];
