@@ -85,14 +85,14 @@ export class App extends LitElement {
     /* Narrow windows, phones, large zoom: the panel below the stage, then the timeline, and the page scrolls. An empty
        stage takes no room, so that the content of a view is on the first screen. */
     @media (max-width: 860px) {
-      :host { height: auto; min-height: 100dvh; grid: auto 36dvh auto auto / minmax(0, 1fr); }
-      :host([empty]) { grid-template-rows: auto 0 auto auto; } :host([empty]) :is(main, footer) { display: none; }
+      :host { height: auto; min-height: 100dvh; grid: auto 36dvh 1fr auto / minmax(0, 1fr); } /* short panels do not stretch the header */
+      :host([empty]) { grid-template-rows: auto 0 1fr auto; } :host([empty]) :is(main, footer) { display: none; }
       main { grid-area: 2 / 1; } aside { grid-area: 3 / 1; border-right: 0; overflow: visible; }
       footer { grid-area: 4 / 1; height: auto; }
       nav { flex-wrap: nowrap; overflow-x: auto; max-width: 100%; }
     }
     @media (max-width: 480px) { header nav { gap: 0; } header nav a { padding: 4px 7px; } } /* all tabs fit on a phone */
-    @media (max-width: 860px) and (max-height: 500px) { :host { grid-template-rows: auto 50dvh auto auto; } }
+    @media (max-width: 860px) and (max-height: 500px) { :host { grid-template-rows: auto 50dvh 1fr auto; } }
   `,
   ];
 
