@@ -57,7 +57,7 @@ def main():
         kick = lib.parametrize(list(lib.names), ml.at("right_ankle", frame=33), samples=400)
         view = ml.view(kick, height=480)
         middle = kick.space.examples.mean(axis=0)
-        view.target = min(map(tuple, kick.accessible), key=lambda one: math.dist(one, middle))
+        view.target = min(map(tuple, kick.accessible), key=lambda place: math.dist(place, middle))
         mesh = pack({}, **BODIES.arrays(view.motion.skeleton.key, "high"))
         text = lambda data: base64.b64encode(data).decode()  # noqa: E731
         traits = {
