@@ -18,8 +18,8 @@ import motionloom as ml
 from motionloom.studio.messages import BODIES, pack
 
 PAGE = """<body style="margin:12px;font:13px monospace;background:#fff">
-<style>.row { display: flex } .row > div:first-child { width: 60px; color: #7a86b8 } #cell { flex: 1 }
-pre { margin: 0 0 10px; padding: 8px; background: #f3f4f6;
+<style>.row { display: flex } .row > div:first-child { width: 60px; color: #7a86b8 }
+#cell { flex: 1 } pre { margin: 0 0 10px; padding: 8px; background: #f3f4f6;
   border: 1px solid #d8dbe0; flex: 1 }</style>
 <div class="row"><div>In [1]:</div><pre>%(code)s</pre></div>
 <div class="row"><div>Out[1]:</div><div id="cell"></div></div>
