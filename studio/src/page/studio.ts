@@ -200,6 +200,7 @@ export class Studio extends Store<PageState> {
     if (this.filling) return;
     try {
       const library = await getJson("library");
+      if (this.filling) return; // since the request
       if (this.library.id && library.id !== this.library.id) this.follow(); // the server was started with another
       if (motions) clearMotionCache();
       const names = new Set(library.motions.map((row) => row.name));
