@@ -169,7 +169,7 @@ export class Studio extends Store<PageState> {
     this.live.addEventListener("connected", () => {
       const again = this.state.connection === "lost";
       this.set({ connection: "connected" });
-      if (!again) return;
+      if (!again || this.filling) return;
       // Anything may have changed in the meantime.
       void this.refresh();
       this.set({ artifacts: this.state.artifacts + 1, restored: this.state.restored + 1 });
