@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from dataclasses import replace
 
@@ -12,6 +13,8 @@ from studio_takes import StudioServer
 import motionloom as ml
 
 pytest.importorskip("av", reason="the extra video is not installed")
+if shutil.which("ffmpeg") is None:
+    pytest.skip("ffmpeg is not installed", allow_module_level=True)
 
 from benchmarks.films import Shot, write_film
 
