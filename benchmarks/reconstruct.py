@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks import Settings
 from benchmarks.rivals.marker_ik import marker_ik
 from benchmarks.takes import whole_library
-from benchmarks.timing import Contestant, Log, compare
+from benchmarks.timing import Contestant, Log, Result, compare
 from motionloom.evaluation.reconstruction import (
     NOISE,
     ReconstructionTest,
@@ -31,6 +31,7 @@ from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream
 from motionloom.reconstruction.prior import Prior
 from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.store.store import Store
 
 SUMMARY = "whole-body reconstruction from six tracked points"
 PACKAGES = ()
@@ -46,22 +47,22 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         results = []
         for name in names:
             log(f"preparing {name}")
-            results += _take(lib, name, settings, log)
+            results += _take(lib.store, name, settings, log)
         data, credit = place.data, place.credit
     return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
 
 
-def _take(lib, name: str, settings: Settings, log: Log):
-    motion = lib[name]
+def _take(store: Store, name: str, settings: Settings, log: Log) -> list[Result]:
+    motion = store[name]
     signal = control_signal(tracked(motion, noise=NOISE, seed=settings.seed))
     errors = {
         mode: evaluate_reconstruction(
-            lib, name, ReconstructionTest(without_subject=True, mode=mode, seed=settings.seed)
+            store, name, ReconstructionTest(without_subject=True, mode=mode, seed=settings.seed)
         )
         for mode in ("offline", "online")
     }
     prior = Prior(
-        lib,
+        store,
         motion.skeleton,
         signal.roles,
         ReconstructSettings(exclude=tuple(errors["offline"].left_out)),

@@ -81,8 +81,8 @@ export class Cards extends LitElement {
       display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
     .described .name { -webkit-line-clamp: 1; }
     mark { background: color-mix(in srgb, var(--accent) 26%, transparent); color: var(--ink); border-radius: 3px; font-weight: 600; }
-    .facts { font-size: 11px; color: var(--faint); display: flex; gap: 4px; width: 100%; overflow: hidden; white-space: nowrap; }
-    .chip { background: var(--chip); color: var(--ink); border-radius: 8px; padding: 0 6px; overflow: hidden; text-overflow: ellipsis; }
+    .facts { font-size: 11px; line-height: 15px; height: 15px; color: var(--faint); display: flex; flex-wrap: wrap; gap: 4px; width: 100%; overflow: hidden; white-space: nowrap; }
+    .chip { flex: 1 1 5ch; min-width: 0; max-width: max-content; background: var(--chip); color: var(--ink); border-radius: 8px; padding: 0 6px; overflow: hidden; text-overflow: ellipsis; }
   `,
   ];
 
