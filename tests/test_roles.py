@@ -432,11 +432,13 @@ def test_height_needs_a_leg():
 
 
 def test_a_neck_in_the_chest_stands_for_a_bone_that_was_dropped():
-    """The same person as CMU's conversion would write it: the neck at the chest's place."""
+    """The same person as CMU's conversion would write it: neck and collars at the chest's place."""
     joints = [
         (n, p, (x, y - 0.2, z) if n in ("neck", "neck2", "head") else (x, y, z))
         for n, p, (x, y, z) in [*PERSON[:12], ("neck2", "neck", (0.0, 1.48, 0.0)), *PERSON[12:]]
     ]
+    chest = (0.0, 1.25, 0.0)
+    joints = [(n, p, chest if n.startswith("collar") else where) for n, p, where in joints]
     joints = [(n, "neck2" if n == "head" else p, where) for n, p, where in joints]
     crushed = person(joints=joints, end_sites=False)
     assert crushed.roles["neck"] == "neck2"
