@@ -108,17 +108,18 @@ def barred(meter: int, *, bars: int = 8, seed: int = 0) -> Motion:
 def phrased(*, seed: int, phrases: int = 8, meter: int = 4) -> Motion:
     """Phrases of four bars, A B A C: the bar after A depends on the bar before it."""
     shared = np.random.default_rng(0)
-    a, b, c = (_bar(meter, shared) for _ in range(3))
+    a, b, c = (_bar(meter, shared, _SPREADS) for _ in range(3))
     phrase = np.concatenate([a, b, a, c] * phrases)
     start = 2 * meter * (seed % 2)  # half of the takes start in the middle of a phrase
     return replace(_posed(phrase[start:], np.random.default_rng(seed)), name=f"phrases {seed}")
 
 
 _BAR_ROLES = ("left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "chest", "left_hip")
+_SPREADS = np.array([[0.5, 0.5, 0.2, 0.2, 0.5, 0.5]]).T  # radians; elbows stay within their range
 
 
-def _bar(meter: int, rng: np.random.Generator) -> Array:
-    return rng.normal(0.0, 0.5, (meter, len(_BAR_ROLES), 3))
+def _bar(meter: int, rng: np.random.Generator, spreads: Array | float = 0.5) -> Array:
+    return spreads * rng.normal(size=(meter, len(_BAR_ROLES), 3))
 
 
 def _posed(poses: Array, rng: np.random.Generator, period: float = 0.5) -> Motion:

@@ -178,12 +178,12 @@ class SeamTable:
     def within(self, graph: TransitionGraph) -> SeamTable | None:
         """Keep the transitions of a graph with which a dance can continue indefinitely.
 
-        These form the strongly connected component with the most movements, among those that the
-        graph reaches from its start. Returns None if there is none.
+        These form the strongly connected component with the most movements. Returns None if there
+        is none.
         """
         node = np.full(len(self.allowed), -1)
-        for number in _reached(graph):
-            node[list(graph.members[number])] = number
+        for number, group in enumerate(graph.members):
+            node[list(group)] = number
         in_graph = (node >= 0)[:, None] & (node >= 0)[None]
         able = self.allowed & in_graph & (graph.transitions[node[:, None], node[None]] > 0.0)
         count, part = connected_components(able, connection="strong")
@@ -239,20 +239,6 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
         start if start.any() else np.ones(len(keep)),
         likely,
     )
-
-
-def _reached(graph: TransitionGraph) -> NDArray[np.int64]:
-    """Return the nodes that can be reached from the start.
-
-    In a march that starts with the left foot, these are the strides of the left foot.
-    """
-    reached = graph.start > 0.0
-    for _ in range(len(graph)):
-        more = reached | (graph.transitions[reached] > 0.0).any(axis=0)
-        if np.array_equal(more, reached):
-            break
-        reached = more
-    return np.flatnonzero(reached)
 
 
 def _consecutive(movements: Sequence[Movement]) -> Mask:
