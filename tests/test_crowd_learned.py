@@ -207,9 +207,10 @@ def test_the_preset_uses_the_settings_of_the_paper():
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "nodes"), [("ballroom", (5, 2)), ("march", (2, 1))])
 def test_the_graph_is_chosen_by_name(kind, nodes):
+    every = {"max_seam": None}  # with a limit, nodes that no movement can follow are dropped
     for graph, count in zip(("learned", "built-in"), nodes, strict=True):
-        assert len(CrowdPlan(kind, {"graph": graph}).choreography().graph) == count
-    assert len(CrowdPlan(kind, {}).choreography().graph) == nodes[0]
+        assert len(CrowdPlan(kind, {"graph": graph, **every}).choreography().graph) == count
+    assert len(CrowdPlan(kind, every).choreography().graph) == nodes[0]
     with pytest.raises(InvalidInput, match="graph must be one of learned, built-in; got 'own'"):
         CrowdPlan(kind, {"graph": "own"})
 
@@ -221,6 +222,13 @@ def test_a_generated_tune_has_the_usual_tempo_of_its_crowd(kind):
     steps = plan.choreography()
     music = plan.fitted(steps).loaded_music(steps.meter)
     assert music.bpm == pytest.approx(CrowdPlan(kind, {}).settings.tempo)
+
+
+def test_a_limit_keeps_the_strides_with_which_a_march_starts():
+    """A march starts with the left foot, and its strides lead to no stride of the right foot."""
+    graphs = [CrowdPlan("march", {"max_seam": m}).choreography().graph for m in (None, 1.5)]
+    assert [graph.names for graph in graphs] == [("right", "left"), ("left",)]
+    assert graphs[1].members[0] == graphs[0].members[1]
 
 
 def test_built_in_takes_also_avoid_rough_transitions():

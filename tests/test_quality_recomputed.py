@@ -106,14 +106,19 @@ def test_captured_takes_rarely_exceed_a_limit(data, request):
     else:
         files = bandai_takes(request, of="", style="", every=8, count=35)
         takes = (ml.load(file) for file in files)
-    passed, count = Counter(), 0
+    passed, alarms, count = Counter(), 0, 0
     for take in takes:
-        passed.update({entry.measure for entry in quality_report(take).worst if entry.passed})
+        beyond = {entry.measure for entry in quality_report(take).worst if entry.passed}
+        passed.update(beyond)
+        alarms += bool(beyond - {"jump"})
         count += 1
-    # In one of twenty of CMU's takes a joint does jump: swapped markers.
-    faulty = {"jump": 0.07} if data == "cmu" else {"jump": 0.0}
+    if data != "cmu":
+        assert alarms < 0.03 * count and not passed["jump"]
+        return
+    # In one of twenty of CMU's takes a joint does jump: swapped markers. Others have twisted heads
+    # or overextended knees, so each limit is tested alone; most were set on these takes.
     for measure, times in passed.items():
-        assert times <= faulty.get(measure, 0.03) * count, measure
+        assert times <= (0.07 if measure == "jump" else 0.03) * count, measure
 
 
 def usual_of(lib):

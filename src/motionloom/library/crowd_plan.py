@@ -94,8 +94,6 @@ class CrowdPlan:
 
             steps = waltz_steps if self.kind == "ballroom" else march_steps
             made = steps(settings.fps, **graph)
-            if self.kind == "march":
-                return made  # strides of the two feet are not connected: one foot would be dropped
             return made.with_smooth_transitions(movements.max_seam)
         takes = self.takes() if takes is None else takes
         graph["max_seam"] = movements.max_seam
